@@ -1,0 +1,41 @@
+#include "common.hpp"
+
+namespace maxmargin {
+
+namespace {
+// Runs Python's signal handlers while a long loop has released the GIL.
+void handle_signals() {
+  nb::gil_scoped_acquire gil;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+}  // namespace
+
+void bind_base(nb::module_& m) {
+  nb::exception<InvalidInput>(m, "InvalidInput", PyExc_ValueError);
+  nb::exception<Stopped>(m, "Stopped");
+
+  nb::enum_<StopReason>(m, "StopReason")
+      .value("none", StopReason::none)
+      .value("interrupted", StopReason::interrupted)
+      .value("time", StopReason::time);
+
+  nb::class_<Stop>(m, "Stop", "A request to end early, by the user or by the clock.")
+      .def("__init__",
+           [](Stop* self) {
+             new (self) Stop();
+             self->set_hook(handle_signals);
+           })
+      .def("set_deadline", &Stop::set_deadline, nb::arg("seconds_from_now"))
+      .def("interrupt", [](Stop& self) { self.request(StopReason::interrupted); })
+      .def("poll", &Stop::poll, nb::call_guard<nb::gil_scoped_release>())
+      .def_prop_ro("reason", &Stop::reason);
+
+  nb::class_<Pool>(m, "Pool", "The threads of one computation.")
+      .def(nb::init<int, Stop*>(), nb::arg("threads"), nb::arg("stop") = nullptr,
+           nb::keep_alive<1, 3>())
+      .def_prop_ro("threads", &Pool::threads);
+
+  m.def("available_cpus", &available_cpus, "CPUs this process may use (its affinity mask).");
+}
+
+}  // namespace maxmargin

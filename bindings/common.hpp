@@ -1,0 +1,50 @@
+// What all binding files share: array types, and rows together with the arrays they look into.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <memory>
+#include <vector>
+#include <string>
+#include <tuple>
+
+#include "base/check.hpp"
+#include "base/parallel.hpp"
+#include "rows/rows.hpp"
+
+namespace nb = nanobind;
+
+namespace maxmargin {
+
+template <class T>
+using In = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Out = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using OutMatrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// Python's Rows: the view, and owners that keep the memory alive.
+struct RowsHandle {
+  Rows view;
+  std::shared_ptr<void> owner;
+  const Shape& shape() const { return maxmargin::shape(view); }
+};
+
+inline void check_length(std::size_t found, std::size_t wanted, const char* name) {
+  check(found == wanted, std::string(name) + " has " + std::to_string(found) +
+                             " entries; expected " + std::to_string(wanted));
+}
+
+// A new numpy array whose memory is handed over without a copy.
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> give(std::vector<T>&& values) {
+  auto* held = new std::vector<T>(std::move(values));
+  nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(held->data(), {held->size()}, owner);
+}
+
+void bind_base(nb::module_& m);
+void bind_rows(nb::module_& m);
+void bind_linear(nb::module_& m);
+
+}  // namespace maxmargin

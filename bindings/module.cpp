@@ -1,0 +1,8 @@
+#include "common.hpp"
+
+NB_MODULE(_core, m) {
+  m.doc() = "The loops that run once an example. Private: use the maxmargin package.";
+  maxmargin::bind_base(m);
+  maxmargin::bind_rows(m);
+  maxmargin::bind_linear(m);
+}

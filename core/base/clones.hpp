@@ -1,0 +1,17 @@
+// MAXMARGIN_CLONES before a function compiles it once for plain x86-64 and once for AVX2+FMA, chosen
+// when the library is loaded. Elsewhere it is nothing. MAXMARGIN_INLINE marks templates that must
+// melt into such a function to be vectorised with it.
+#pragma once
+
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) && \
+    !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+#define MAXMARGIN_CLONES __attribute__((target_clones("arch=haswell", "default")))
+#else
+#define MAXMARGIN_CLONES
+#endif
+
+#if defined(__GNUC__)
+#define MAXMARGIN_INLINE inline __attribute__((always_inline))
+#else
+#define MAXMARGIN_INLINE inline
+#endif

@@ -1,0 +1,106 @@
+#include "base/parallel.hpp"
+
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
+namespace maxmargin {
+
+namespace {
+// Waking a sleeping thread costs tens of microseconds, a product over a small data set not much
+// more. So idle threads spin briefly between two calls before they go to sleep.
+constexpr int kSpins = 4000;
+
+inline void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+}  // namespace
+
+Pool::Pool(int threads, Stop* stop) : stop_(stop) {
+  for (int k = 1; k < threads; ++k) workers_.emplace_back([this] { work(); });
+}
+
+Pool::~Pool() {
+  {
+    std::lock_guard lock(mutex_);
+    closing_ = true;
+    round_.fetch_add(1);
+  }
+  wake_.notify_all();
+  for (auto& worker : workers_) worker.join();
+}
+
+void Pool::run(std::size_t count, const std::function<void(std::size_t)>& task) {
+  if (workers_.empty() || count <= 1) {
+    for (std::size_t k = 0; k < count; ++k) {
+      if (stop_) stop_->throw_if_requested();
+      task(k);
+    }
+    return;
+  }
+  {
+    std::lock_guard lock(mutex_);
+    task_ = &task;
+    count_ = count;
+    error_ = nullptr;
+    next_.store(0);
+    busy_.store(static_cast<int>(workers_.size()));
+    round_.fetch_add(1);
+  }
+  wake_.notify_all();
+  take_tasks(true);
+  for (int spin = 0; busy_.load(std::memory_order_acquire) > 0 && spin < kSpins; ++spin) pause();
+  std::unique_lock lock(mutex_);
+  done_.wait(lock, [this] { return busy_.load(std::memory_order_acquire) == 0; });
+  task_ = nullptr;
+  if (error_) std::rethrow_exception(error_);
+}
+
+void Pool::take_tasks(bool is_caller) {
+  try {
+    for (;;) {
+      if (stop_) {
+        if (is_caller) stop_->throw_if_requested();
+        else if (stop_->requested()) throw Stopped();
+      }
+      const std::size_t k = next_.fetch_add(1);
+      if (k >= count_) return;
+      (*task_)(k);
+    }
+  } catch (...) {
+    next_.store(count_);  // the others find nothing left
+    std::lock_guard lock(mutex_);
+    if (!error_) error_ = std::current_exception();
+  }
+}
+
+void Pool::work() {
+  unsigned seen = 0;
+  for (;;) {
+    for (int spin = 0; round_.load(std::memory_order_acquire) == seen && spin < kSpins; ++spin) pause();
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [&] { return round_.load() != seen; });
+      seen = round_.load();
+      if (closing_) return;
+    }
+    take_tasks(false);
+    if (busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      std::lock_guard lock(mutex_);
+      done_.notify_one();
+    }
+  }
+}
+
+int available_cpus() {
+#if defined(__linux__)
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+#endif
+  const unsigned count = std::thread::hardware_concurrency();
+  return count ? static_cast<int>(count) : 1;
+}
+
+}  // namespace maxmargin

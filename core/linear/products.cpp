@@ -1,0 +1,268 @@
+#include "linear/products.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace maxmargin {
+
+namespace {
+
+// ---------------------------------------------------------------- loops over one range of rows
+
+template <class View>
+MAXMARGIN_INLINE void predict_range(const View& rows, Range range, const double* w, double* p) {
+  for (std::size_t i = range.begin; i < range.end; ++i) p[i] = dot(rows, i, w);
+}
+template <class Value>
+MAXMARGIN_INLINE void predict_range(const ColumnRows<Value>& rows, Range range, const double* w,
+                                    double* p) {
+  const double constant = rows.bias != 0 ? rows.bias * w[rows.d] : 0.0;
+  constexpr std::size_t block = 1024;  // predictions of a block stay in the first-level cache
+  for (std::size_t begin = range.begin; begin < range.end; begin += block) {
+    const std::size_t length = std::min(block, range.end - begin);
+    std::fill_n(p + begin, length, constant);
+    for (std::size_t j = 0; j < rows.d; ++j) {
+      const Value* x = rows.values + static_cast<std::ptrdiff_t>(j) * rows.column_stride + begin;
+      const double wj = w[j];
+#pragma omp simd
+      for (std::size_t i = 0; i < length; ++i) p[begin + i] += wj * static_cast<double>(x[i]);
+    }
+  }
+}
+
+template <class View>
+MAXMARGIN_INLINE void combine_range(const View& rows, Range range, const double* l, double* a) {
+  for (std::size_t i = range.begin; i < range.end; ++i)
+    if (l[i] != 0) add(rows, i, l[i], a);
+}
+template <class Value>
+MAXMARGIN_INLINE void combine_range(const ColumnRows<Value>& rows, Range range, const double* l,
+                                    double* a) {
+  const std::size_t length = range.end - range.begin;
+  const double* part = l + range.begin;
+  for (std::size_t j = 0; j < rows.d; ++j) {
+    const Value* x = rows.values + static_cast<std::ptrdiff_t>(j) * rows.column_stride + range.begin;
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (std::size_t i = 0; i < length; ++i) sum += part[i] * static_cast<double>(x[i]);
+    a[j] += sum;
+  }
+  if (rows.bias != 0) {
+    double sum = 0;
+    for (std::size_t i = 0; i < length; ++i) sum += part[i];
+    a[rows.d] += rows.bias * sum;
+  }
+}
+
+// One overload per view, so that each is compiled for every target (templates cannot be cloned).
+#define MAXMARGIN_FOR_VIEW(View)                                                             \
+  MAXMARGIN_CLONES void predict_part(const View& rows, Range r, const double* w, double* p) { \
+    predict_range(rows, r, w, p);                                                            \
+  }                                                                                          \
+  MAXMARGIN_CLONES void combine_part(const View& rows, Range r, const double* l, double* a) { \
+    combine_range(rows, r, l, a);                                                            \
+  }
+using SparseFloat32 = SparseRows<float, std::int32_t>;
+using SparseDouble32 = SparseRows<double, std::int32_t>;
+using SparseFloat64 = SparseRows<float, std::int64_t>;
+using SparseDouble64 = SparseRows<double, std::int64_t>;
+MAXMARGIN_FOR_VIEW(DenseRows<float>)
+MAXMARGIN_FOR_VIEW(DenseRows<double>)
+MAXMARGIN_FOR_VIEW(ColumnRows<float>)
+MAXMARGIN_FOR_VIEW(ColumnRows<double>)
+MAXMARGIN_FOR_VIEW(SparseFloat32)
+MAXMARGIN_FOR_VIEW(SparseDouble32)
+MAXMARGIN_FOR_VIEW(SparseFloat64)
+MAXMARGIN_FOR_VIEW(SparseDouble64)
+#undef MAXMARGIN_FOR_VIEW
+
+// ---------------------------------------------------------------- how the work is cut
+
+// Pieces for sums of `length` numbers each: as many as keep all partial sums within a few vectors of
+// length n and `length`, so that memory does not grow with the number of threads.
+std::size_t sum_pieces(std::size_t n, std::size_t nnz, std::size_t length) {
+  const std::size_t by_memory = 4 * (n + length) / std::max<std::size_t>(length, 1);
+  return std::clamp<std::size_t>(std::min(nnz / 16384, by_memory), 1, 64);
+}
+
+// sum[j] = parts[0][j] + parts[1][j] + ..., in this order
+void add_up(const double* parts, std::size_t count, std::size_t length, double* sum, Pool& pool) {
+  const std::size_t cuts = pieces(length);
+  pool.run(cuts, [&](std::size_t k) {
+    const Range range = part_of(length, cuts, k);
+    std::copy(parts + range.begin, parts + range.end, sum + range.begin);
+    for (std::size_t part = 1; part < count; ++part) {
+      const double* from = parts + part * length;
+#pragma omp simd
+      for (std::size_t j = range.begin; j < range.end; ++j) sum[j] += from[j];
+    }
+  });
+}
+
+// Runs accumulate(range, part) over pieces of the rows, each into zeroed memory, and adds them up.
+template <class Accumulate>
+void sum_over_rows(std::size_t n, std::size_t parts, std::size_t length, double* sum, Pool& pool,
+                   Accumulate accumulate) {
+  if (parts == 1) {
+    std::fill_n(sum, length, 0.0);
+    pool.run(1, [&](std::size_t) { accumulate(Range{0, n}, sum); });
+    return;
+  }
+  double* memory = pool.scratch(parts * length);
+  pool.run(parts, [&](std::size_t k) {
+    double* part = memory + k * length;
+    std::fill_n(part, length, 0.0);
+    accumulate(part_of(n, parts, k), part);
+  });
+  add_up(memory, parts, length, sum, pool);
+}
+
+// ---------------------------------------------------------------- Gram matrix
+
+// Sparse rows: the upper triangle of x x^T, entry by entry.
+template <class View>
+void gram_range(const View& rows, Range range, const double* h, double* H,
+                std::vector<std::pair<std::size_t, double>>& x) {
+  const std::size_t width = rows.width();
+  for (std::size_t i = range.begin; i < range.end; ++i) {
+    if (h[i] == 0) continue;
+    x.clear();
+    rows.each(i, [&](std::size_t j, double v) { x.emplace_back(j, v); });
+    if (rows.bias != 0) x.emplace_back(rows.d, rows.bias);
+    for (std::size_t r = 0; r < x.size(); ++r) {
+      const double scaled = h[i] * x[r].second;
+      double* row = H + x[r].first * width;
+      for (std::size_t q = r; q < x.size(); ++q) row[x[q].first] += scaled * x[q].second;
+    }
+  }
+}
+
+constexpr std::size_t kTile = 8;
+constexpr std::size_t kBlock = 128;  // rows gathered at a time
+
+// H[j0.., k0..] += sum_r left[r][j0..] right[r][k0..], an 8 x 8 tile held in registers
+MAXMARGIN_CLONES void add_tile(const double* left, const double* right, std::size_t rows,
+                               std::size_t stride, double* H, std::size_t H_stride) {
+  double tile[kTile][kTile] = {};
+  for (std::size_t r = 0; r < rows; ++r) {
+    const double* x = left + r * stride;
+    const double* z = right + r * stride;
+    for (std::size_t j = 0; j < kTile; ++j)
+#pragma omp simd
+      for (std::size_t k = 0; k < kTile; ++k) tile[j][k] += x[j] * z[k];
+  }
+  for (std::size_t j = 0; j < kTile; ++j)
+    for (std::size_t k = 0; k < kTile; ++k) H[j * H_stride + k] += tile[j][k];
+}
+
+// Rows with many entries: gather blocks of them as dense columns, then tiles of the upper triangle.
+template <class View>
+void gram_tiled(const View& rows, const std::vector<std::size_t>& active, const double* h, double* H,
+                Pool& pool) {
+  const std::size_t width = rows.width();
+  const std::size_t tiles = (width + kTile - 1) / kTile, padded = tiles * kTile;
+  const std::size_t blocks = 16, chunk = blocks * kBlock;
+  double* memory = pool.scratch(padded * padded + 2 * chunk * padded);
+  double* sum = memory;
+  double* left = sum + padded * padded;  // h_i x_i
+  double* right = left + chunk * padded;  // x_i
+  std::fill_n(sum, padded * padded, 0.0);
+  for (std::size_t begin = 0; begin < active.size(); begin += chunk) {
+    const std::size_t count = std::min(chunk, active.size() - begin);
+    pool.run((count + kBlock - 1) / kBlock, [&](std::size_t b) {
+      for (std::size_t r = b * kBlock; r < std::min(count, (b + 1) * kBlock); ++r) {
+        const std::size_t i = active[begin + r];
+        double* x = right + r * padded;
+        double* hx = left + r * padded;
+        std::fill_n(x, padded, 0.0);
+        std::fill_n(hx, padded, 0.0);
+        rows.each(i, [&](std::size_t j, double v) {
+          x[j] += v;
+          hx[j] += h[i] * v;
+        });
+        if (rows.bias != 0) {
+          x[rows.d] = rows.bias;
+          hx[rows.d] = h[i] * rows.bias;
+        }
+      }
+    });
+    pool.run(tiles, [&](std::size_t t) {
+      for (std::size_t r = 0; r < count; r += kBlock)
+        for (std::size_t u = t; u < tiles; ++u)
+          add_tile(left + r * padded + t * kTile, right + r * padded + u * kTile,
+                   std::min(kBlock, count - r), padded, sum + t * kTile * padded + u * kTile, padded);
+    });
+  }
+  for (std::size_t j = 0; j < width; ++j)
+    std::copy(sum + j * padded, sum + j * padded + width, H + j * width);
+}
+
+// Entry by entry costs about z^2 / 2 steps for a row of z entries, tiles d^2 / 2 steps that are about
+// sixteen times cheaper.
+bool prefer_tiles(std::size_t n, std::size_t nnz, std::size_t width) {
+  const double z = static_cast<double>(nnz) / static_cast<double>(std::max<std::size_t>(n, 1)) + 1;
+  return 16 * z * z > static_cast<double>(width) * static_cast<double>(width);
+}
+
+void mirror_upper(double* H, std::size_t width) {
+  for (std::size_t j = 0; j < width; ++j)
+    for (std::size_t k = 0; k < j; ++k) H[j * width + k] = H[k * width + j];
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------- public
+
+void predict(const Rows& rows, const double* w, double* p, Pool& pool) {
+  std::visit(
+      [&](const auto& view) {
+        const std::size_t parts = std::min(pieces(view.nnz(), 16384), std::max<std::size_t>(view.n, 1));
+        pool.run(parts, [&](std::size_t k) { predict_part(view, part_of(view.n, parts, k), w, p); });
+      },
+      rows);
+}
+
+void combine(const Rows& rows, const double* l, double* a, Pool& pool) {
+  std::visit(
+      [&](const auto& view) {
+        sum_over_rows(view.n, sum_pieces(view.n, view.nnz(), view.width()), view.width(), a, pool,
+                      [&](Range range, double* part) { combine_part(view, range, l, part); });
+      },
+      rows);
+}
+
+void squared_norms(const Rows& rows, double* out, Pool& pool) {
+  std::visit(
+      [&](const auto& view) {
+        const std::size_t parts = pieces(view.n);
+        pool.run(parts, [&](std::size_t k) {
+          const Range range = part_of(view.n, parts, k);
+          for (std::size_t i = range.begin; i < range.end; ++i) out[i] = squared_norm(view, i);
+        });
+      },
+      rows);
+}
+
+void gram(const Rows& rows, const double* h, double* H, Pool& pool) {
+  std::visit(
+      [&](const auto& view) {
+        const std::size_t width = view.width();
+        if (prefer_tiles(view.n, view.nnz(), width)) {
+          std::vector<std::size_t> active;
+          for (std::size_t i = 0; i < view.n; ++i)
+            if (h[i] != 0) active.push_back(i);
+          gram_tiled(view, active, h, H, pool);
+        } else {
+          const std::size_t parts = sum_pieces(view.n, view.nnz(), width * width);
+          sum_over_rows(view.n, std::min<std::size_t>(std::max<std::size_t>(parts, 2), 16),
+                        width * width, H, pool, [&](Range range, double* part) {
+                          std::vector<std::pair<std::size_t, double>> x;
+                          gram_range(view, range, h, part, x);
+                        });
+        }
+        mirror_upper(H, width);
+      },
+      rows);
+}
+
+}  // namespace maxmargin

@@ -1,0 +1,23 @@
+// The two products every method is made of, and the weighted Gram matrix Newton needs.
+// Threaded, float64 sums, the same result for any number of threads.
+#pragma once
+#include <cstddef>
+
+#include "base/parallel.hpp"
+#include "rows/rows.hpp"
+
+namespace maxmargin {
+
+// p = X w                        w has rows.width() entries, p has n
+void predict(const Rows& rows, const double* w, double* p, Pool& pool);
+
+// a = X^T l                      rows with l_i = 0 cost nothing
+void combine(const Rows& rows, const double* l, double* a, Pool& pool);
+
+// out_i = ||x_i||^2
+void squared_norms(const Rows& rows, double* out, Pool& pool);
+
+// H = sum_i h_i x_i x_i^T        width x width, row-major, both triangles; rows with h_i = 0 cost nothing
+void gram(const Rows& rows, const double* h, double* H, Pool& pool);
+
+}  // namespace maxmargin

@@ -1,0 +1,139 @@
+// Views of rows that lie in somebody else's memory: dense (row- or column-contiguous) or CSR, float32
+// or float64, int32 or int64 indices. Nothing is copied or converted; all sums are float64.
+//
+// `bias` appends a constant feature to every row without storing it: the weight vector then has
+// d + 1 entries, the last one belonging to it. bias = 0 means there is none.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <variant>
+
+#include "base/clones.hpp"
+
+namespace maxmargin {
+
+struct Shape {
+  std::size_t n = 0, d = 0;
+  double bias = 0;
+  std::size_t width() const { return d + (bias != 0 ? 1 : 0); }
+};
+
+template <class Value>
+struct DenseRows : Shape {
+  const Value* values;
+  std::ptrdiff_t row_stride;  // in elements; columns are contiguous
+
+  std::size_t nnz() const { return n * d; }
+  std::size_t nnz_before(std::size_t i) const { return i * d; }
+  template <class F>
+  MAXMARGIN_INLINE void each(std::size_t i, F f) const {
+    const Value* x = values + static_cast<std::ptrdiff_t>(i) * row_stride;
+    for (std::size_t j = 0; j < d; ++j) f(j, static_cast<double>(x[j]));
+  }
+  MAXMARGIN_INLINE void prefetch(std::size_t i) const {
+    const char* x = reinterpret_cast<const char*>(values + static_cast<std::ptrdiff_t>(i) * row_stride);
+    const std::size_t bytes = d * sizeof(Value) < 512 ? d * sizeof(Value) : 512;
+    for (std::size_t b = 0; b < bytes; b += 64) __builtin_prefetch(x + b);
+  }
+};
+
+template <class Value>
+struct ColumnRows : Shape {
+  const Value* values;
+  std::ptrdiff_t column_stride;  // in elements; rows are contiguous
+
+  std::size_t nnz() const { return n * d; }
+  std::size_t nnz_before(std::size_t i) const { return i * d; }
+  template <class F>
+  MAXMARGIN_INLINE void each(std::size_t i, F f) const {
+    const Value* x = values + i;
+    for (std::size_t j = 0; j < d; ++j)
+      f(j, static_cast<double>(x[static_cast<std::ptrdiff_t>(j) * column_stride]));
+  }
+  MAXMARGIN_INLINE void prefetch(std::size_t) const {}
+};
+
+template <class Value, class Index>
+struct SparseRows : Shape {
+  const Value* values;
+  const Index* indices;
+  const Index* starts;  // n + 1 of them
+
+  std::size_t nnz() const { return static_cast<std::size_t>(starts[n] - starts[0]); }
+  std::size_t nnz_before(std::size_t i) const { return static_cast<std::size_t>(starts[i] - starts[0]); }
+  template <class F>
+  MAXMARGIN_INLINE void each(std::size_t i, F f) const {
+    for (Index q = starts[i], end = starts[i + 1]; q < end; ++q)
+      f(static_cast<std::size_t>(indices[q]), static_cast<double>(values[q]));
+  }
+  MAXMARGIN_INLINE void prefetch(std::size_t i) const {
+    const Index q = starts[i];
+    __builtin_prefetch(values + q);
+    __builtin_prefetch(indices + q);
+  }
+};
+
+using Rows = std::variant<DenseRows<float>, DenseRows<double>, ColumnRows<float>, ColumnRows<double>,
+                          SparseRows<float, std::int32_t>, SparseRows<double, std::int32_t>,
+                          SparseRows<float, std::int64_t>, SparseRows<double, std::int64_t>>;
+
+inline const Shape& shape(const Rows& rows) {
+  return std::visit([](const auto& view) -> const Shape& { return view; }, rows);
+}
+
+// Refuses CSR structure that would make a loop read or write outside its arrays: row starts that
+// decrease, columns outside [0, d). One pass; the arrays may come from anywhere.
+void check_structure(const std::int32_t* starts, std::size_t n, const std::int32_t* indices, std::size_t d);
+void check_structure(const std::int64_t* starts, std::size_t n, const std::int64_t* indices, std::size_t d);
+
+// <w, x_i>, the constant feature included. Two running sums hide the latency of the additions.
+template <class View>
+MAXMARGIN_INLINE double dot(const View& rows, std::size_t i, const double* w) {
+  double even = rows.bias != 0 ? rows.bias * w[rows.d] : 0.0;
+  rows.each(i, [&](std::size_t j, double x) { even += x * w[j]; });
+  return even;
+}
+template <class Value, class Index>
+MAXMARGIN_INLINE double dot(const SparseRows<Value, Index>& rows, std::size_t i, const double* w) {
+  double even = rows.bias != 0 ? rows.bias * w[rows.d] : 0.0, odd = 0;
+  Index q = rows.starts[i];
+  const Index end = rows.starts[i + 1];
+  for (; q + 1 < end; q += 2) {
+    even += static_cast<double>(rows.values[q]) * w[rows.indices[q]];
+    odd += static_cast<double>(rows.values[q + 1]) * w[rows.indices[q + 1]];
+  }
+  if (q < end) even += static_cast<double>(rows.values[q]) * w[rows.indices[q]];
+  return even + odd;
+}
+template <class Value>
+MAXMARGIN_INLINE double dot(const DenseRows<Value>& rows, std::size_t i, const double* w) {
+  const Value* x = rows.values + static_cast<std::ptrdiff_t>(i) * rows.row_stride;
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::size_t j = 0; j < rows.d; ++j) sum += static_cast<double>(x[j]) * w[j];
+  return rows.bias != 0 ? sum + rows.bias * w[rows.d] : sum;
+}
+
+// w += c x_i
+template <class View>
+MAXMARGIN_INLINE void add(const View& rows, std::size_t i, double c, double* w) {
+  rows.each(i, [&](std::size_t j, double x) { w[j] += c * x; });
+  if (rows.bias != 0) w[rows.d] += c * rows.bias;
+}
+template <class Value>
+MAXMARGIN_INLINE void add(const DenseRows<Value>& rows, std::size_t i, double c, double* w) {
+  const Value* x = rows.values + static_cast<std::ptrdiff_t>(i) * rows.row_stride;
+#pragma omp simd
+  for (std::size_t j = 0; j < rows.d; ++j) w[j] += c * static_cast<double>(x[j]);
+  if (rows.bias != 0) w[rows.d] += c * rows.bias;
+}
+
+// ||x_i||^2
+template <class View>
+MAXMARGIN_INLINE double squared_norm(const View& rows, std::size_t i) {
+  double sum = rows.bias * rows.bias;
+  rows.each(i, [&](std::size_t, double x) { sum += x * x; });
+  return sum;
+}
+
+}  // namespace maxmargin

@@ -1,0 +1,105 @@
+"""Rows that lie in numpy arrays or scipy CSR matrices, used where they are."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin import _core
+
+
+class Rows(Protocol):
+    """What a solver asks of data: two products, and how large it is.
+
+    `width` is the length of w: the number of features, plus one if a constant feature is appended.
+    """
+
+    n: int
+    width: int
+
+    def predict(self, w: np.ndarray) -> np.ndarray:
+        """``X w``, one number a row."""
+
+    def combine(self, l: np.ndarray) -> np.ndarray:  # noqa: E741
+        """``X^T l``, one number a feature."""
+
+
+class ArrayRows:
+    """Dense or CSR rows in memory (or memory-mapped), float32 or float64, without a copy.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d) or scipy CSR matrix
+        Dense rows may be contiguous along rows or along columns.
+    bias : float
+        Value of a constant feature appended to every row; 0 appends none.
+    pool : _core.Pool
+        The threads that do the products.
+    """
+
+    def __init__(self, X, bias: float = 0.0, pool: _core.Pool | None = None) -> None:
+        self.pool = pool if pool is not None else _core.Pool(1)
+        self.core = view(X, bias)
+        self.n: int = self.core.n
+        self.d: int = self.core.d
+        self.width: int = self.core.width
+        self.nnz: int = self.core.nnz
+
+    def with_pool(self, pool: _core.Pool) -> ArrayRows:
+        """The same rows worked on by other threads."""
+        other = object.__new__(ArrayRows)
+        other.__dict__.update(self.__dict__)
+        other.pool = pool
+        return other
+
+    def predict(self, w: np.ndarray) -> np.ndarray:
+        p = np.empty(self.n)
+        _core.predict(self.core, w, p, self.pool)
+        return p
+
+    def combine(self, l: np.ndarray) -> np.ndarray:  # noqa: E741
+        a = np.empty(self.width)
+        _core.combine(self.core, l, a, self.pool)
+        return a
+
+    def squared_norms(self) -> np.ndarray:
+        """``||x_i||^2`` for every row."""
+        out = np.empty(self.n)
+        _core.squared_norms(self.core, out, self.pool)
+        return out
+
+    def gram(self, h: np.ndarray) -> np.ndarray:
+        """``sum_i h_i x_i x_i^T``; rows with h_i = 0 cost nothing."""
+        H = np.empty((self.width, self.width))
+        _core.gram(self.core, h, H, self.pool)
+        return H
+
+
+def view(X, bias: float) -> _core.Rows:
+    """The core's view of X. Only what cannot be used in place is converted first."""
+    if sp.issparse(X):
+        if X.format != "csr" or not X.has_canonical_format:
+            # Repeated entries of one cell count as their sum, so they must be added up first.
+            X = X.tocsr(copy=True)
+            X.sum_duplicates()
+        data = X.data if X.data.dtype in (np.float32, np.float64) else X.data.astype(np.float64)
+        indices, starts = X.indices, X.indptr
+        if indices.dtype != starts.dtype:
+            starts = starts.astype(np.int64)
+            indices = indices.astype(np.int64)
+        return _core.sparse_rows(data, indices, starts, X.shape[1], float(bias))
+    X = np.asarray(X)
+    if X.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float64)
+    if not _usable(X):
+        X = np.ascontiguousarray(X)
+    return _core.dense_rows(X, float(bias))
+
+
+def _usable(X: np.ndarray) -> bool:
+    """Whether rows or columns are contiguous and strides are whole elements going forward."""
+    item = X.itemsize
+    aligned = X.flags.aligned and all(s >= 0 and s % item == 0 for s in X.strides)
+    return aligned and (X.strides[1] == item or X.strides[0] == item or 1 in X.shape)
