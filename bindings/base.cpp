@@ -1,3 +1,5 @@
+#include "base/vectors.hpp"
+
 #include "common.hpp"
 
 namespace maxmargin {
@@ -34,6 +36,24 @@ void bind_base(nb::module_& m) {
       .def(nb::init<int, Stop*>(), nb::arg("threads"), nb::arg("stop") = nullptr,
            nb::keep_alive<1, 3>())
       .def_prop_ro("threads", &Pool::threads);
+
+  using Release = nb::call_guard<nb::gil_scoped_release>;
+  m.def(
+      "inner",
+      [](In<double> x, In<double> y, Pool& pool) {
+        check_length(y.shape(0), x.shape(0), "y");
+        return inner(x.data(), y.data(), x.shape(0), pool);
+      },
+      Release(), nb::arg("x"), nb::arg("y"), nb::arg("pool"), "sum_i x_i y_i");
+  m.def(
+      "blend",
+      [](double alpha, In<double> x, double beta, In<double> y, Out<double> out, Pool& pool) {
+        check_length(y.shape(0), x.shape(0), "y");
+        check_length(out.shape(0), x.shape(0), "out");
+        blend(alpha, x.data(), beta, y.data(), out.data(), x.shape(0), pool);
+      },
+      Release(), nb::arg("alpha"), nb::arg("x"), nb::arg("beta"), nb::arg("y"),
+      nb::arg("out").noconvert(), nb::arg("pool"), "out = alpha x + beta y");
 
   m.def("available_cpus", &available_cpus, "CPUs this process may use (its affinity mask).");
 }

@@ -1,11 +1,20 @@
 #include "common.hpp"
+#include "linear/dual_descent.hpp"
+#include "linear/hinge.hpp"
 #include "linear/products.hpp"
+#include "linear/reduced_qp.hpp"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 namespace maxmargin {
 
-void bind_linear(nb::module_& m) {
-  using Release = nb::call_guard<nb::gil_scoped_release>;
+namespace {
 
+using Release = nb::call_guard<nb::gil_scoped_release>;
+
+void bind_products(nb::module_& m) {
   m.def(
       "predict",
       [](const RowsHandle& rows, In<double> w, Out<double> p, Pool& pool) {
@@ -40,6 +49,140 @@ void bind_linear(nb::module_& m) {
       },
       Release(), nb::arg("rows"), nb::arg("h"), nb::arg("H").noconvert(), nb::arg("pool"),
       "H = sum_i h_i x_i x_i^T");
+}
+
+void bind_hinge(nb::module_& m) {
+  m.def(
+      "hinge",
+      [](In<double> q, In<double> p, Pool& pool) {
+        check_length(p.shape(0), q.shape(0), "p");
+        return hinge(q.data(), p.data(), q.shape(0), nullptr, pool);
+      },
+      Release(), nb::arg("q"), nb::arg("p"), nb::arg("pool"));
+  m.def(
+      "hinge",
+      [](In<double> q, In<double> p, Out<double> l, Pool& pool) {
+        check_length(p.shape(0), q.shape(0), "p");
+        check_length(l.shape(0), q.shape(0), "l");
+        return hinge(q.data(), p.data(), q.shape(0), l.data(), pool);
+      },
+      Release(), nb::arg("q"), nb::arg("p"), nb::arg("l").noconvert(), nb::arg("pool"));
+  m.def(
+      "hinge_search",
+      [](In<double> q, In<double> p, In<double> dp, double A0, double B0, Pool& pool) {
+        check_length(p.shape(0), q.shape(0), "p");
+        check_length(dp.shape(0), q.shape(0), "dp");
+        return hinge_search(q.data(), p.data(), dp.data(), q.shape(0), A0, B0, pool);
+      },
+      Release(), nb::arg("q"), nb::arg("p"), nb::arg("dp"), nb::arg("A0"), nb::arg("B0"),
+      nb::arg("pool"));
+  m.def(
+      "hinge_along",
+      [](In<double> q, In<double> p, In<double> dp, double k, Pool& pool) {
+        check_length(p.shape(0), q.shape(0), "p");
+        check_length(dp.shape(0), q.shape(0), "dp");
+        return hinge_along(q.data(), p.data(), dp.data(), k, q.shape(0), pool);
+      },
+      Release(), nb::arg("q"), nb::arg("p"), nb::arg("dp"), nb::arg("k"), nb::arg("pool"));
+  m.def(
+      "smoothed_along",
+      [](In<double> q, In<double> nu, double sigma, In<double> p, In<double> dp, double k, Pool& pool) {
+        check_length(nu.shape(0), q.shape(0), "nu");
+        check_length(p.shape(0), q.shape(0), "p");
+        check_length(dp.shape(0), q.shape(0), "dp");
+        Smoothed s = smoothed_along(q.data(), nu.data(), sigma, p.data(), dp.data(), k, q.shape(0), pool);
+        return std::make_tuple(s.value, s.slope, s.curvature);
+      },
+      Release(), nb::arg("q"), nb::arg("nu"), nb::arg("sigma"), nb::arg("p"), nb::arg("dp"),
+      nb::arg("k"), nb::arg("pool"), "(value, slope, curvature) of the smoothed hinge at p + k dp");
+  m.def(
+      "multipliers",
+      [](In<double> q, In<double> nu, double sigma, In<double> p, Out<double> ya, Out<double> h,
+         Pool& pool) {
+        for (std::size_t length : {nu.shape(0), p.shape(0), ya.shape(0), h.shape(0)})
+          check_length(length, q.shape(0), "an argument");
+        Multipliers s = multipliers(q.data(), nu.data(), sigma, p.data(), q.shape(0), ya.data(),
+                                    h.data(), pool);
+        return std::make_tuple(s.smoothed, s.hinge, s.sum, s.inner);
+      },
+      Release(), nb::arg("q"), nb::arg("nu"), nb::arg("sigma"), nb::arg("p"),
+      nb::arg("ya").noconvert(), nb::arg("h").noconvert(), nb::arg("pool"),
+      "(smoothed loss, hinge loss, sum of a, inner rows); fills ya and h");
+}
+
+// Holds on to the arrays the solver works in.
+struct DualDescentHandle {
+  RowsHandle rows;
+  In<double> q;
+  Out<double> alpha, w;
+  DualDescent solver;
+  DualDescentHandle(const RowsHandle& rows_, In<double> q_, Out<double> alpha_, Out<double> w_,
+                    std::uint64_t seed, int threads)
+      : rows(rows_), q(q_), alpha(alpha_), w(w_),
+        solver(rows.view, q.data(), alpha.data(), w.data(), seed, threads) {}
+};
+
+void bind_dual_descent(nb::module_& m) {
+  nb::class_<DualDescentHandle>(m, "DualDescent")
+      .def(
+          "__init__",
+          [](DualDescentHandle* self, const RowsHandle& rows, In<double> q, Out<double> alpha,
+             Out<double> w, std::uint64_t seed, int threads) {
+            check_length(q.shape(0), rows.shape().n, "q");
+            check_length(alpha.shape(0), rows.shape().n, "alpha");
+            check_length(w.shape(0), rows.shape().width(), "w");
+            new (self) DualDescentHandle(rows, q, alpha, w, seed, threads);
+          },
+          nb::arg("rows"), nb::arg("q").noconvert(), nb::arg("alpha").noconvert(),
+          nb::arg("w").noconvert(), nb::arg("seed"), nb::arg("threads"))
+      .def(
+          "epoch",
+          [](DualDescentHandle& self, Pool& pool) {
+            const DualDescent::Epoch e = self.solver.epoch(pool);
+            return std::make_tuple(e.most, e.least, e.visited, e.entries);
+          },
+          Release(), nb::arg("pool"), "(max PG, min PG, rows visited, their non-zeros)")
+      .def(
+          "refresh",
+          [](DualDescentHandle& self, In<double> p) {
+            check_length(p.shape(0), self.rows.shape().n, "p");
+            self.solver.refresh(p.data());
+          },
+          Release(), nb::arg("p"))
+      .def_prop_ro("active", [](const DualDescentHandle& self) { return self.solver.active(); });
+}
+
+void bind_reduced_qp(nb::module_& m) {
+  nb::class_<ReducedQP>(m, "ReducedQP")
+      .def(nb::init<>())
+      .def(
+          "append",
+          [](ReducedQP& self, double b, In<double> products) {
+            check_length(products.shape(0), self.size() + 1, "products");
+            self.append(b, products.data());
+          },
+          nb::arg("b"), nb::arg("products"))
+      .def(
+          "keep",
+          [](ReducedQP& self, const std::vector<std::size_t>& planes) {
+            std::size_t last = 0;
+            for (std::size_t k = 0; k < planes.size(); last = planes[k++])
+              check(planes[k] < self.size() && (k == 0 || planes[k] > last), "planes must increase");
+            self.keep(planes);
+          },
+          nb::arg("planes"))
+      .def("solve", &ReducedQP::solve, Release(), nb::arg("tolerance"))
+      .def_prop_ro("beta", [](const ReducedQP& self) { return give(std::vector<double>(self.beta())); }, nb::rv_policy::move)
+      .def("__len__", &ReducedQP::size);
+}
+
+}  // namespace
+
+void bind_linear(nb::module_& m) {
+  bind_products(m);
+  bind_hinge(m);
+  bind_dual_descent(m);
+  bind_reduced_qp(m);
 }
 
 }  // namespace maxmargin

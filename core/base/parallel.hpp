@@ -72,6 +72,17 @@ inline std::size_t pieces(std::size_t n, std::size_t least = 8192, std::size_t m
   return k < 1 ? 1 : (k > most ? most : k);
 }
 
+// Adds up task results of any summable type in a fixed order.
+template <class Sum, class Task>
+Sum sum_pieces(std::size_t n, Pool& pool, Task task) {
+  const std::size_t parts = pieces(n);
+  std::vector<Sum> sums(parts);
+  pool.run(parts, [&](std::size_t k) { sums[k] = task(part_of(n, parts, k)); });
+  Sum total{};
+  for (const Sum& sum : sums) total += sum;
+  return total;
+}
+
 // Number of CPUs this process may use (its affinity mask where the system has one).
 int available_cpus();
 

@@ -80,7 +80,7 @@ MAXMARGIN_FOR_VIEW(SparseDouble64)
 
 // Pieces for sums of `length` numbers each: as many as keep all partial sums within a few vectors of
 // length n and `length`, so that memory does not grow with the number of threads.
-std::size_t sum_pieces(std::size_t n, std::size_t nnz, std::size_t length) {
+std::size_t buffers_for(std::size_t n, std::size_t nnz, std::size_t length) {
   const std::size_t by_memory = 4 * (n + length) / std::max<std::size_t>(length, 1);
   return std::clamp<std::size_t>(std::min(nnz / 16384, by_memory), 1, 64);
 }
@@ -225,7 +225,7 @@ void predict(const Rows& rows, const double* w, double* p, Pool& pool) {
 void combine(const Rows& rows, const double* l, double* a, Pool& pool) {
   std::visit(
       [&](const auto& view) {
-        sum_over_rows(view.n, sum_pieces(view.n, view.nnz(), view.width()), view.width(), a, pool,
+        sum_over_rows(view.n, buffers_for(view.n, view.nnz(), view.width()), view.width(), a, pool,
                       [&](Range range, double* part) { combine_part(view, range, l, part); });
       },
       rows);
@@ -253,7 +253,7 @@ void gram(const Rows& rows, const double* h, double* H, Pool& pool) {
             if (h[i] != 0) active.push_back(i);
           gram_tiled(view, active, h, H, pool);
         } else {
-          const std::size_t parts = sum_pieces(view.n, view.nnz(), width * width);
+          const std::size_t parts = buffers_for(view.n, view.nnz(), width * width);
           sum_over_rows(view.n, std::min<std::size_t>(std::max<std::size_t>(parts, 2), 16),
                         width * width, H, pool, [&](Range range, double* part) {
                           std::vector<std::pair<std::size_t, double>> x;

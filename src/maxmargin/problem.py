@@ -17,8 +17,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from maxmargin._core import Stop
 
 
 class Status(str, Enum):
@@ -95,14 +99,16 @@ Callback = Callable[[Progress], bool | None]
 
 @dataclass
 class Settings:
-    """What a solver is told besides the problem. A callback that returns True ends the run."""
+    """What a solver is told besides the problem. A callback that returns True ends the run.
+
+    `stop` is the flag that Ctrl-C or the clock raises (`solvers.run.interruptible`).
+    """
 
     tol: float = 1e-3
     max_iter: int | None = None
-    max_time: float | None = None
-    threads: int = 1
     seed: int = 0
     callback: Callback | None = None
+    stop: Stop | None = None
 
 
 @dataclass

@@ -25,6 +25,12 @@ class Rows(Protocol):
     def combine(self, l: np.ndarray) -> np.ndarray:  # noqa: E741
         """``X^T l``, one number a feature."""
 
+    def inner(self, x: np.ndarray, y: np.ndarray) -> float:
+        """``sum_i x_i y_i`` over vectors of one number a row, wherever they live."""
+
+    def blend(self, alpha: float, x: np.ndarray, beta: float, y: np.ndarray) -> np.ndarray:
+        """``alpha x + beta y`` over vectors of one number a row."""
+
 
 class ArrayRows:
     """Dense or CSR rows in memory (or memory-mapped), float32 or float64, without a copy.
@@ -63,6 +69,14 @@ class ArrayRows:
         a = np.empty(self.width)
         _core.combine(self.core, l, a, self.pool)
         return a
+
+    def inner(self, x: np.ndarray, y: np.ndarray) -> float:
+        return _core.inner(x, y, self.pool)
+
+    def blend(self, alpha: float, x: np.ndarray, beta: float, y: np.ndarray) -> np.ndarray:
+        out = np.empty(len(x))
+        _core.blend(alpha, x, beta, y, out, self.pool)
+        return out
 
     def squared_norms(self) -> np.ndarray:
         """``||x_i||^2`` for every row."""

@@ -1,0 +1,219 @@
+#include "linear/reduced_qp.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace maxmargin {
+
+namespace {
+constexpr double kDependent = 1e-12;  // smaller pivots, relative to the diagonal, count as zero
+constexpr int kRebuildAfter = 100;    // updates of the factor before rounding errors are swept out
+}  // namespace
+
+ReducedQP::ReducedQP() : support_{kZero} { rebuild(); }
+
+void ReducedQP::append(double b, const double* products) {
+  const std::size_t t = b_.size();
+  b_.push_back(b);
+  beta_.push_back(0.0);
+  H_.emplace_back(products, products + t + 1);
+  // Norms of planes fall by orders of magnitude during a run; the shift must not drown the small ones.
+  const double norm = products[t];
+  if (norm > 0 && (t == 0 || norm < shift_ / 16)) {
+    shift_ = norm;
+    rebuild();
+  }
+}
+
+void ReducedQP::keep(const std::vector<std::size_t>& planes) {
+  std::vector<std::size_t> place(b_.size(), kZero);
+  for (std::size_t k = 0; k < planes.size(); ++k) place[planes[k]] = k;
+  for (std::size_t k = 0; k < planes.size(); ++k) {
+    const std::size_t j = planes[k];
+    Vector row(k + 1);
+    for (std::size_t m = 0; m <= k; ++m) row[m] = H_[j][planes[m]];
+    H_[k] = std::move(row);
+    b_[k] = b_[j];
+    beta_[k] = beta_[j];
+  }
+  b_.resize(planes.size());
+  beta_.resize(planes.size());
+  H_.resize(planes.size());
+  zero_weight_ = 1;
+  for (double value : beta_) zero_weight_ -= value;
+  zero_weight_ = std::max(zero_weight_, 0.0);
+
+  std::vector<std::size_t> support;
+  for (std::size_t j : support_)
+    if (j == kZero || place[j] != kZero) support.push_back(j == kZero ? kZero : place[j]);
+  if (support.empty()) support.push_back(kZero);
+  support_ = std::move(support);
+  rebuild();
+}
+
+double ReducedQP::product(std::size_t j, std::size_t k) const {
+  if (j == kZero || k == kZero) return shift_;
+  return (j >= k ? H_[j][k] : H_[k][j]) + shift_;
+}
+
+double ReducedQP::gradient(std::size_t j) const {
+  double sum = offset(j);
+  for (std::size_t k : support_)
+    if (k != kZero && j != kZero) sum -= (j >= k ? H_[j][k] : H_[k][j]) * beta_[k];
+  return sum;
+}
+
+void ReducedQP::forward(Vector& x) const {
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    double sum = x[i];
+    const double* row = L_[i].data();
+    for (std::size_t k = 0; k < i; ++k) sum -= row[k] * x[k];
+    x[i] = sum / row[i];
+  }
+}
+
+void ReducedQP::backward(Vector& x) const {
+  for (std::size_t i = x.size(); i-- > 0;) {
+    const double* row = L_[i].data();
+    const double value = x[i] / row[i];
+    x[i] = value;
+    for (std::size_t k = 0; k < i; ++k) x[k] -= row[k] * value;
+  }
+}
+
+bool ReducedQP::append_to_factor(std::size_t plane, Vector& reduced, double& pivot) const {
+  reduced.resize(support_.size());
+  for (std::size_t k = 0; k < support_.size(); ++k) reduced[k] = product(plane, support_[k]);
+  forward(reduced);
+  const double diagonal = product(plane, plane);
+  pivot = diagonal;
+  for (double value : reduced) pivot -= value * value;
+  return pivot > kDependent * diagonal;
+}
+
+void ReducedQP::rebuild() {
+  const std::vector<std::size_t> wanted = std::move(support_);
+  support_.clear();
+  L_.clear();
+  changes_since_rebuild_ = 0;
+  for (std::size_t plane : wanted) {
+    Vector row;
+    double pivot;
+    if (!append_to_factor(plane, row, pivot)) {
+      if (weight(plane) <= 0) continue;  // dependent and idle: not needed
+      pivot = kDependent * product(plane, plane);
+    }
+    row.push_back(std::sqrt(pivot));
+    L_.push_back(std::move(row));
+    support_.push_back(plane);
+  }
+}
+
+void ReducedQP::leave(std::size_t position) {
+  weight(support_[position]) = 0;
+  support_.erase(support_.begin() + static_cast<std::ptrdiff_t>(position));
+  L_.erase(L_.begin() + static_cast<std::ptrdiff_t>(position));
+  for (std::size_t k = position; k < L_.size(); ++k) {  // rotate the superdiagonal away
+    const double a = L_[k][k], b = L_[k][k + 1], radius = std::hypot(a, b);
+    const double c = a / radius, s = b / radius;
+    for (std::size_t i = k; i < L_.size(); ++i) {
+      const double left = L_[i][k], right = L_[i][k + 1];
+      L_[i][k] = c * left + s * right;
+      L_[i][k + 1] = c * right - s * left;
+    }
+    L_[k].resize(k + 1);
+  }
+  ++changes_since_rebuild_;
+}
+
+bool ReducedQP::move(const Vector& direction, double limit) {
+  double step = limit;
+  std::size_t blocking = kZero;
+  for (std::size_t k = 0; k < support_.size(); ++k) {
+    const double value = weight(support_[k]);
+    if (direction[k] < 0 && value + step * direction[k] <= 0) {
+      step = value / -direction[k];
+      blocking = k;
+    }
+  }
+  for (std::size_t k = 0; k < support_.size(); ++k) {
+    double& value = weight(support_[k]);
+    value = std::max(value + step * direction[k], 0.0);
+  }
+  if (blocking == kZero) return false;
+  leave(blocking);
+  return true;
+}
+
+bool ReducedQP::enter(std::size_t plane) {
+  Vector row;
+  double pivot;
+  while (!append_to_factor(plane, row, pivot)) {
+    // The plane depends on the support: shift weight to it at no curvature until another plane is used up.
+    Vector direction = row;
+    backward(direction);
+    for (double& value : direction) value = -value;
+    const double before = weight(plane);
+    double step = 1 - before;
+    for (std::size_t k = 0; k < support_.size(); ++k)
+      if (direction[k] < 0) step = std::min(step, weight(support_[k]) / -direction[k]);
+    weight(plane) = before + step;
+    if (!move(direction, step)) return false;
+    if (support_.empty()) break;
+  }
+  if (!append_to_factor(plane, row, pivot)) return false;
+  row.push_back(std::sqrt(pivot));
+  L_.push_back(std::move(row));
+  support_.push_back(plane);
+  ++changes_since_rebuild_;
+  return true;
+}
+
+int ReducedQP::to_optimum_over_support() {
+  int dropped = 0;
+  for (;;) {
+    Vector x(support_.size()), ones(support_.size(), 1.0);
+    for (std::size_t k = 0; k < support_.size(); ++k) x[k] = offset(support_[k]);
+    forward(x);
+    forward(ones);
+    double x_sum = 0, ones_sum = 0;
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      x_sum += x[k] * ones[k];
+      ones_sum += ones[k] * ones[k];
+    }
+    const double multiplier = (x_sum - 1) / ones_sum;
+    for (std::size_t k = 0; k < x.size(); ++k) x[k] -= multiplier * ones[k];
+    backward(x);
+    for (std::size_t k = 0; k < x.size(); ++k) x[k] -= weight(support_[k]);
+    if (!move(x, 1.0)) return dropped;
+    ++dropped;
+  }
+}
+
+int ReducedQP::solve(double tolerance) {
+  const int limit = 20 + 4 * static_cast<int>(b_.size());
+  for (int steps = 0;;) {
+    if (changes_since_rebuild_ > kRebuildAfter) rebuild();
+    steps += to_optimum_over_support();
+    double best = -std::numeric_limits<double>::infinity(), attained = 0;
+    std::size_t entering = kZero;
+    for (std::size_t j = 0; j < b_.size(); ++j) {
+      const double g = gradient(j);
+      attained += beta_[j] * g;
+      if (g > best) {
+        best = g;
+        entering = j;
+      }
+    }
+    if (best < 0) {  // the zero plane has gradient 0
+      best = 0;
+      entering = kZero;
+    }
+    const bool inside = std::find(support_.begin(), support_.end(), entering) != support_.end();
+    if (best - attained <= tolerance || inside || steps >= limit || !enter(entering)) return steps;
+    ++steps;
+  }
+}
+
+}  // namespace maxmargin

@@ -1,0 +1,59 @@
+// The reduced problem of the cutting plane methods, over planes 1..t:
+//
+//   max_{beta >= 0, sum beta <= 1}   b^T beta - 1/2 beta^T H beta,      H_jk = <a_j, a_k>
+//
+// by a primal active set method: beta is the exact optimum over its support, whose Cholesky factor is
+// kept up to date, and one plane enters or leaves at a time. From one iteration of the outer method to
+// the next only a plane or two change, so a warm start needs a handful of O(support^2) updates.
+//
+// The weight left over, 1 - sum beta, belongs to a zero plane (a = 0, b = 0), so that the weights always
+// sum to one. Adding `shift` to every product then changes nothing but a constant, and makes the factor
+// exist whenever the planes of the support are affinely independent.
+#pragma once
+#include <cstddef>
+#include <vector>
+
+namespace maxmargin {
+
+class ReducedQP {
+ public:
+  ReducedQP();
+  // Appends a plane: its offset b, and its inner products with planes 1..t and with itself.
+  void append(double b, const double* products);
+  // Forgets all planes but those listed (in increasing order); the weights of the others are lost.
+  void keep(const std::vector<std::size_t>& planes);
+  // Goes on from the last beta until no feasible beta is better by more than `tolerance`.
+  // Returns the number of planes that entered or left.
+  int solve(double tolerance);
+
+  std::size_t size() const { return b_.size(); }
+  const std::vector<double>& beta() const { return beta_; }
+
+ private:
+  using Vector = std::vector<double>;
+  static constexpr std::size_t kZero = static_cast<std::size_t>(-1);  // the zero plane
+
+  double product(std::size_t j, std::size_t k) const;
+  double offset(std::size_t j) const { return j == kZero ? 0.0 : b_[j]; }
+  double& weight(std::size_t j) { return j == kZero ? zero_weight_ : beta_[j]; }
+  double gradient(std::size_t j) const;
+
+  bool append_to_factor(std::size_t plane, Vector& reduced, double& pivot) const;
+  bool enter(std::size_t plane);
+  void leave(std::size_t position);
+  void rebuild();
+  int to_optimum_over_support();
+  // Moves weights of the support by at most limit * direction; drops the plane that blocks, if any.
+  bool move(const Vector& direction, double limit);
+  void forward(Vector& x) const;   // x <- L^-1 x
+  void backward(Vector& x) const;  // x <- L^-T x
+
+  Vector b_, beta_;
+  std::vector<Vector> H_;  // lower triangle by rows
+  double zero_weight_ = 1, shift_ = 1;
+  std::vector<std::size_t> support_;
+  std::vector<Vector> L_;  // lower triangle by rows
+  int changes_since_rebuild_ = 0;
+};
+
+}  // namespace maxmargin

@@ -1,0 +1,19 @@
+"""The seam between losses and solvers."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+
+class Loss(Protocol):
+    """A convex R(p) >= 0 of the predictions p = X w; C and all weights are part of it."""
+
+    n: int
+
+    def evaluate(self, p: np.ndarray) -> tuple[float, np.ndarray]:
+        """``R(p)`` and a subgradient ``l = dR/dp``."""
+
+    def search(self, p: np.ndarray, dp: np.ndarray, A0: float, B0: float) -> tuple[float, float]:
+        """``k = argmin_{k >= 0} k^2 A0 / 2 + k B0 + R(p + k dp)``, and ``R(p + k dp)``."""

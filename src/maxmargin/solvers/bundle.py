@@ -1,0 +1,111 @@
+"""Cutting planes: CPA (Joachims 2006) and OCAS (Franc, Sonnenburg 2008).
+
+    minimise   P(w) = 1/2 ||w||^2 + R(X w),       R convex, R >= 0
+
+R is replaced by the maximum of planes ``<a_j, w> + b_j <= R(X w)``. The minimum of the replaced
+problem is a lower bound on P that rises with every plane; P at the best w seen is an upper bound.
+
+    w_t   minimiser over the planes so far        D    its value: lower bound on the optimum
+    w_b   best so far                             P    its value: upper bound on the optimum
+    w_c   where the next plane touches R          mu   how far w_c goes from w_b towards w_t
+    p_*   predictions X w_*                       l    subgradient of R in the predictions p_c
+
+Only ``p_t = X w_t`` and ``a = X^T l`` touch the data: two passes an iteration. Predictions of w_b and
+w_c are combinations of those already known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from maxmargin import _core
+from maxmargin.data.arrays import Rows
+from maxmargin.losses.base import Loss
+from maxmargin.problem import Settings, Solution
+from maxmargin.solvers.reduced_qp import Planes
+from maxmargin.solvers.run import Run
+from maxmargin.solvers.vectors import inner, norm2
+
+MU = 0.1  # equation (13) of the OCAS paper
+
+
+@dataclass
+class Point:
+    """A w with its predictions and its loss."""
+
+    w: np.ndarray
+    p: np.ndarray
+    R: float
+
+    w_squared: float
+
+    @property
+    def P(self) -> float:
+        return 0.5 * self.w_squared + self.R
+
+
+def solve(
+    rows: Rows,
+    loss: Loss,
+    settings: Settings,
+    method: Literal["ocas", "cpa"] = "ocas",
+    w0: np.ndarray | None = None,
+) -> Solution:
+    """Minimises ``1/2 ||w||^2 + R(X w)`` until ``P - D <= tol P``.
+
+    `w0` is a starting point (a solution for another C, say); 0 by default.
+    """
+    run = Run(settings)
+    planes = Planes(rows.width, getattr(rows, "pool", None))
+    best, D = Point(np.zeros(rows.width), np.zeros(rows.n), np.inf, 0.0), 0.0
+    try:
+        best, l = start(rows, loss, w0)  # noqa: E741
+        p_c, R_c, iteration = best.p, best.R, 0
+        while not run.record(iteration, best.P, D):
+            planes.add(rows.combine(l), R_c - rows.inner(l, p_c))
+            w_t, D_t = planes.minimise(tolerance=1e-3 * max(best.P - D, settings.tol * best.P))
+            D = max(D, D_t)
+            p_t = rows.predict(w_t)
+            if method == "ocas":
+                best = line_search(rows, loss, best, w_t, p_t)
+                p_c = rows.blend(1 - MU, best.p, MU, p_t)
+                R_c, l = loss.evaluate(p_c)  # noqa: E741
+            else:
+                p_c = p_t
+                R_c, l = loss.evaluate(p_t)  # noqa: E741
+                best = min(best, Point(w_t, p_t, R_c, norm2(w_t)), key=lambda point: point.P)
+            planes.drop_idle()
+            iteration += 1
+    except _core.Stopped:
+        run.stopped()
+    return Solution(best.w, run.certify(exact_primal(rows, loss, best), D), run.history)
+
+
+def start(rows: Rows, loss: Loss, w0: np.ndarray | None) -> tuple[Point, np.ndarray]:
+    """The first point, and the subgradient there."""
+    w = np.zeros(rows.width) if w0 is None else np.array(w0, dtype=np.float64)
+    p = np.zeros(rows.n) if w0 is None else rows.predict(w)
+    R, l = loss.evaluate(p)  # noqa: E741
+    return Point(w, p, R, norm2(w)), l
+
+
+def line_search(rows: Rows, loss: Loss, best: Point, w_t: np.ndarray, p_t: np.ndarray) -> Point:
+    """``w_b + k (w_t - w_b)`` with the exact ``k = argmin_{k >= 0} P(w_b + k (w_t - w_b))``."""
+    dw, dp = w_t - best.w, rows.blend(1.0, p_t, -1.0, best.p)
+    k, R = loss.search(best.p, dp, A0=norm2(dw), B0=inner(best.w, dw))
+    if k == 0:
+        return best
+    w = best.w + k * dw
+    return Point(w, rows.blend(1.0, best.p, k, dp), R, norm2(w))
+
+
+def exact_primal(rows: Rows, loss: Loss, best: Point) -> float:
+    """P at the answer from a fresh pass over the data, unless a stop was asked for."""
+    try:
+        p = rows.predict(best.w)
+    except _core.Stopped:
+        return best.P  # from predictions combined in float64 along the run
+    return 0.5 * norm2(best.w) + loss.evaluate(p)[0]

@@ -1,0 +1,74 @@
+"""What every run of a solver has in common: when to stop, what to remember, what to certify."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+
+from maxmargin import _core
+from maxmargin.problem import Certificate, Clock, Progress, Settings, Status
+
+
+@contextlib.contextmanager
+def interruptible(max_time: float | None = None) -> Iterator[_core.Stop]:
+    """A stop flag that Ctrl-C raises and that the clock raises after `max_time` seconds.
+
+    While the block runs, Ctrl-C does not raise KeyboardInterrupt: the computation ends by itself
+    and gives what it has. Signals reach the main thread only, and a handler the user installed
+    is left alone.
+    """
+    stop = _core.Stop()
+    if max_time is not None:
+        stop.set_deadline(float(max_time))
+    ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+    if ours:
+        signal.signal(signal.SIGINT, lambda *_: stop.interrupt())
+    try:
+        yield stop
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class Run:
+    """One run: its clock, its history, and why it ended."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.clock = Clock()
+        self.history: list[Progress] = []
+        self.status: Status | None = None
+
+    def record(self, iteration: int, primal: float, dual: float) -> bool:
+        """Notes a certified pair of bounds; True if the run should end here."""
+        progress = Progress(iteration, self.clock(), primal, dual)
+        self.history.append(progress)
+        if progress.relative_gap <= self.settings.tol:
+            self.status = Status.OPTIMAL
+        elif self.settings.callback is not None and self.settings.callback(progress):
+            self.status = Status.CALLBACK
+        elif self.settings.max_iter is not None and iteration >= self.settings.max_iter:
+            self.status = Status.MAX_ITER
+        elif self.settings.stop is not None and self.settings.stop.poll():
+            self.stopped()
+        return self.status is not None
+
+    def stopped(self) -> None:
+        """The stop flag was raised: say by whom."""
+        stop = self.settings.stop
+        by_clock = stop is not None and stop.reason == _core.StopReason.time
+        self.status = Status.MAX_TIME if by_clock else Status.INTERRUPTED
+
+    def certify(self, primal: float, dual: float) -> Certificate:
+        """The certificate of the answer returned; its status is what the numbers say."""
+        iterations = self.history[-1].iteration if self.history else 0
+        certificate = Certificate(primal, dual, Status.OPTIMAL, iterations, self.clock())
+        if certificate.relative_gap <= self.settings.tol:
+            return certificate
+        status = self.status if self.status not in (None, Status.OPTIMAL) else Status.STALLED
+        return Certificate(primal, dual, status, iterations, certificate.seconds)
