@@ -41,14 +41,25 @@ void bind_products(nb::module_& m) {
       Release(), nb::arg("rows"), nb::arg("out").noconvert(), nb::arg("pool"));
   m.def(
       "gram",
-      [](const RowsHandle& rows, In<double> h, OutMatrix<double> H, Pool& pool) {
+      [](const RowsHandle& rows, In<double> h, std::size_t every, OutMatrix<double> H, Pool& pool) {
         const std::size_t width = rows.shape().width();
+        check(every >= 1, "every must be at least 1");
         check_length(h.shape(0), rows.shape().n, "h");
         check(H.shape(0) == width && H.shape(1) == width, "H must be width x width");
-        gram(rows.view, h.data(), H.data(), pool);
+        gram(rows.view, h.data(), every, H.data(), pool);
       },
-      Release(), nb::arg("rows"), nb::arg("h"), nb::arg("H").noconvert(), nb::arg("pool"),
-      "H = sum_i h_i x_i x_i^T");
+      Release(), nb::arg("rows"), nb::arg("h"), nb::arg("every"), nb::arg("H").noconvert(),
+      nb::arg("pool"), "H = sum_i h_i x_i x_i^T");
+  m.def(
+      "hessian_product",
+      [](const RowsHandle& rows, In<double> h, In<double> v, Out<double> out, Pool& pool) {
+        check_length(h.shape(0), rows.shape().n, "h");
+        check_length(v.shape(0), rows.shape().width(), "v");
+        check_length(out.shape(0), rows.shape().width(), "out");
+        hessian_product(rows.view, h.data(), v.data(), out.data(), pool);
+      },
+      Release(), nb::arg("rows"), nb::arg("h"), nb::arg("v"), nb::arg("out").noconvert(),
+      nb::arg("pool"), "out = sum_i h_i <x_i, v> x_i");
 }
 
 void bind_hinge(nb::module_& m) {

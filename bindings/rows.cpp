@@ -48,6 +48,11 @@ void bind_rows(nb::module_& m) {
       .def_prop_ro("n", [](const RowsHandle& self) { return self.shape().n; })
       .def_prop_ro("d", [](const RowsHandle& self) { return self.shape().d; })
       .def_prop_ro("width", [](const RowsHandle& self) { return self.shape().width(); })
+      .def("thinned",
+           [](const RowsHandle& self, std::size_t step) {
+             check(step >= 1, "step must be at least 1");
+             return RowsHandle{thinned(self.view, step), self.owner};
+           })
       .def_prop_ro("bias", [](const RowsHandle& self) { return self.shape().bias; })
       .def_prop_ro("nnz", [](const RowsHandle& self) {
         return std::visit([](const auto& view) { return view.nnz(); }, self.view);

@@ -99,7 +99,7 @@ DualDescent::Epoch DualDescent::visit(const View& rows, Share& share, Stop* stop
     const std::size_t i = order[k];
     const double y = q_[i] < 0 ? -1.0 : 1.0, cost = std::fabs(q_[i]);
     const double G = y * dot_with<kShared>(rows, i, w_) - 1;
-    epoch.entries += rows.nnz_before(i + 1) - rows.nnz_before(i);
+    epoch.entries += rows.entries(i);
     ++epoch.visited;
     double projected = G;
     const double a = alpha_[i];

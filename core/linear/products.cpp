@@ -22,10 +22,11 @@ MAXMARGIN_INLINE void predict_range(const ColumnRows<Value>& rows, Range range, 
     const std::size_t length = std::min(block, range.end - begin);
     std::fill_n(p + begin, length, constant);
     for (std::size_t j = 0; j < rows.d; ++j) {
-      const Value* x = rows.values + static_cast<std::ptrdiff_t>(j) * rows.column_stride + begin;
+      const Value* x = rows.column(j, begin);
       const double wj = w[j];
 #pragma omp simd
-      for (std::size_t i = 0; i < length; ++i) p[begin + i] += wj * static_cast<double>(x[i]);
+      for (std::size_t i = 0; i < length; ++i)
+        p[begin + i] += wj * static_cast<double>(x[static_cast<std::ptrdiff_t>(i) * rows.row_stride]);
     }
   }
 }
@@ -41,10 +42,11 @@ MAXMARGIN_INLINE void combine_range(const ColumnRows<Value>& rows, Range range, 
   const std::size_t length = range.end - range.begin;
   const double* part = l + range.begin;
   for (std::size_t j = 0; j < rows.d; ++j) {
-    const Value* x = rows.values + static_cast<std::ptrdiff_t>(j) * rows.column_stride + range.begin;
+    const Value* x = rows.column(j, range.begin);
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
-    for (std::size_t i = 0; i < length; ++i) sum += part[i] * static_cast<double>(x[i]);
+    for (std::size_t i = 0; i < length; ++i)
+      sum += part[i] * static_cast<double>(x[static_cast<std::ptrdiff_t>(i) * rows.row_stride]);
     a[j] += sum;
   }
   if (rows.bias != 0) {
@@ -119,20 +121,32 @@ void sum_over_rows(std::size_t n, std::size_t parts, std::size_t length, double*
 
 // ---------------------------------------------------------------- Gram matrix
 
-// Sparse rows: the upper triangle of x x^T, entry by entry.
+// Rows to sum over with their weights.
+struct Weighted {
+  std::size_t row;
+  double h;
+};
+
+// Sparse rows: the upper triangle of x x^T, entry by entry. Columns increase along a row.
 template <class View>
-void gram_range(const View& rows, Range range, const double* h, double* H,
-                std::vector<std::pair<std::size_t, double>>& x) {
+void gram_entries(const View& rows, const Weighted* begin, const Weighted* end, double* H) {
   const std::size_t width = rows.width();
-  for (std::size_t i = range.begin; i < range.end; ++i) {
-    if (h[i] == 0) continue;
-    x.clear();
-    rows.each(i, [&](std::size_t j, double v) { x.emplace_back(j, v); });
-    if (rows.bias != 0) x.emplace_back(rows.d, rows.bias);
-    for (std::size_t r = 0; r < x.size(); ++r) {
-      const double scaled = h[i] * x[r].second;
-      double* row = H + x[r].first * width;
-      for (std::size_t q = r; q < x.size(); ++q) row[x[q].first] += scaled * x[q].second;
+  std::vector<std::uint32_t> columns(width);
+  std::vector<double> x(width);
+  for (const Weighted* item = begin; item != end; ++item) {
+    std::size_t count = 0;
+    rows.each(item->row, [&](std::size_t j, double v) {
+      columns[count] = static_cast<std::uint32_t>(j);
+      x[count++] = v;
+    });
+    if (rows.bias != 0) {
+      columns[count] = static_cast<std::uint32_t>(rows.d);
+      x[count++] = rows.bias;
+    }
+    for (std::size_t r = 0; r < count; ++r) {
+      const double scaled = item->h * x[r];
+      double* row = H + columns[r] * width;
+      for (std::size_t q = r; q < count; ++q) row[columns[q]] += scaled * x[q];
     }
   }
 }
@@ -155,35 +169,27 @@ MAXMARGIN_CLONES void add_tile(const double* left, const double* right, std::siz
     for (std::size_t k = 0; k < kTile; ++k) H[j * H_stride + k] += tile[j][k];
 }
 
-// Rows with many entries: gather blocks of them as dense columns, then tiles of the upper triangle.
+// Rows with many entries: gather blocks of them as dense rows, then tiles of the upper triangle.
 template <class View>
-void gram_tiled(const View& rows, const std::vector<std::size_t>& active, const double* h, double* H,
-                Pool& pool) {
+void gram_tiles(const View& rows, const std::vector<Weighted>& active, double* H, Pool& pool) {
   const std::size_t width = rows.width();
   const std::size_t tiles = (width + kTile - 1) / kTile, padded = tiles * kTile;
-  const std::size_t blocks = 16, chunk = blocks * kBlock;
-  double* memory = pool.scratch(padded * padded + 2 * chunk * padded);
-  double* sum = memory;
-  double* left = sum + padded * padded;  // h_i x_i
+  const std::size_t chunk = 16 * kBlock;
+  double* sum = pool.scratch(padded * padded + 2 * chunk * padded);
+  double* left = sum + padded * padded;   // h_i x_i
   double* right = left + chunk * padded;  // x_i
   std::fill_n(sum, padded * padded, 0.0);
   for (std::size_t begin = 0; begin < active.size(); begin += chunk) {
     const std::size_t count = std::min(chunk, active.size() - begin);
     pool.run((count + kBlock - 1) / kBlock, [&](std::size_t b) {
       for (std::size_t r = b * kBlock; r < std::min(count, (b + 1) * kBlock); ++r) {
-        const std::size_t i = active[begin + r];
+        const auto [i, h] = active[begin + r];
         double* x = right + r * padded;
         double* hx = left + r * padded;
         std::fill_n(x, padded, 0.0);
-        std::fill_n(hx, padded, 0.0);
-        rows.each(i, [&](std::size_t j, double v) {
-          x[j] += v;
-          hx[j] += h[i] * v;
-        });
-        if (rows.bias != 0) {
-          x[rows.d] = rows.bias;
-          hx[rows.d] = h[i] * rows.bias;
-        }
+        rows.each(i, [&](std::size_t j, double v) { x[j] = v; });
+        if (rows.bias != 0) x[rows.d] = rows.bias;
+        for (std::size_t j = 0; j < padded; ++j) hx[j] = h * x[j];
       }
     });
     pool.run(tiles, [&](std::size_t t) {
@@ -195,6 +201,15 @@ void gram_tiled(const View& rows, const std::vector<std::size_t>& active, const 
   }
   for (std::size_t j = 0; j < width; ++j)
     std::copy(sum + j * padded, sum + j * padded + width, H + j * width);
+}
+
+// Every `every`-th row with h_i > 0, its weight raised to stand for the others.
+std::vector<Weighted> chosen_rows(const double* h, std::size_t n, std::size_t every) {
+  std::vector<Weighted> chosen;
+  std::size_t seen = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    if (h[i] != 0 && seen++ % every == 0) chosen.push_back({i, h[i] * static_cast<double>(every)});
+  return chosen;
 }
 
 // Entry by entry costs about z^2 / 2 steps for a row of z entries, tiles d^2 / 2 steps that are about
@@ -243,24 +258,33 @@ void squared_norms(const Rows& rows, double* out, Pool& pool) {
       rows);
 }
 
-void gram(const Rows& rows, const double* h, double* H, Pool& pool) {
+void gram(const Rows& rows, const double* h, std::size_t every, double* H, Pool& pool) {
   std::visit(
       [&](const auto& view) {
         const std::size_t width = view.width();
+        const std::vector<Weighted> chosen = chosen_rows(h, view.n, every);
         if (prefer_tiles(view.n, view.nnz(), width)) {
-          std::vector<std::size_t> active;
-          for (std::size_t i = 0; i < view.n; ++i)
-            if (h[i] != 0) active.push_back(i);
-          gram_tiled(view, active, h, H, pool);
+          gram_tiles(view, chosen, H, pool);
         } else {
-          const std::size_t parts = buffers_for(view.n, view.nnz(), width * width);
-          sum_over_rows(view.n, std::min<std::size_t>(std::max<std::size_t>(parts, 2), 16),
-                        width * width, H, pool, [&](Range range, double* part) {
-                          std::vector<std::pair<std::size_t, double>> x;
-                          gram_range(view, range, h, part, x);
+          const std::size_t parts = std::clamp<std::size_t>(chosen.size() / 256, 1, 16);
+          sum_over_rows(chosen.size(), std::min(parts, 2 + 100000 / width), width * width, H, pool,
+                        [&](Range range, double* part) {
+                          gram_entries(view, chosen.data() + range.begin, chosen.data() + range.end, part);
                         });
         }
         mirror_upper(H, width);
+      },
+      rows);
+}
+
+void hessian_product(const Rows& rows, const double* h, const double* v, double* out, Pool& pool) {
+  std::visit(
+      [&](const auto& view) {
+        sum_over_rows(view.n, buffers_for(view.n, view.nnz(), view.width()), view.width(), out, pool,
+                      [&](Range range, double* part) {
+                        for (std::size_t i = range.begin; i < range.end; ++i)
+                          if (h[i] != 0) add(view, i, h[i] * dot(view, i, v), part);
+                      });
       },
       rows);
 }

@@ -21,55 +21,85 @@ struct Shape {
 template <class Value>
 struct DenseRows : Shape {
   const Value* values;
-  std::ptrdiff_t row_stride;  // in elements; columns are contiguous
+  std::ptrdiff_t row_stride;  // in elements; the entries of a row are contiguous
 
+  MAXMARGIN_INLINE const Value* row(std::size_t i) const {
+    return values + static_cast<std::ptrdiff_t>(i) * row_stride;
+  }
   std::size_t nnz() const { return n * d; }
-  std::size_t nnz_before(std::size_t i) const { return i * d; }
+  std::size_t entries(std::size_t) const { return d; }
   template <class F>
   MAXMARGIN_INLINE void each(std::size_t i, F f) const {
-    const Value* x = values + static_cast<std::ptrdiff_t>(i) * row_stride;
+    const Value* x = row(i);
     for (std::size_t j = 0; j < d; ++j) f(j, static_cast<double>(x[j]));
   }
   MAXMARGIN_INLINE void prefetch(std::size_t i) const {
-    const char* x = reinterpret_cast<const char*>(values + static_cast<std::ptrdiff_t>(i) * row_stride);
+    const char* x = reinterpret_cast<const char*>(row(i));
     const std::size_t bytes = d * sizeof(Value) < 512 ? d * sizeof(Value) : 512;
     for (std::size_t b = 0; b < bytes; b += 64) __builtin_prefetch(x + b);
+  }
+  DenseRows thinned(std::size_t step) const {
+    DenseRows view = *this;
+    view.n = (n + step - 1) / step;
+    view.row_stride = row_stride * static_cast<std::ptrdiff_t>(step);
+    return view;
   }
 };
 
 template <class Value>
 struct ColumnRows : Shape {
   const Value* values;
-  std::ptrdiff_t column_stride;  // in elements; rows are contiguous
+  std::ptrdiff_t column_stride;   // in elements
+  std::ptrdiff_t row_stride = 1;  // 1: the entries of a column are contiguous
 
   std::size_t nnz() const { return n * d; }
-  std::size_t nnz_before(std::size_t i) const { return i * d; }
+  std::size_t entries(std::size_t) const { return d; }
+  MAXMARGIN_INLINE const Value* column(std::size_t j, std::size_t first_row) const {
+    return values + static_cast<std::ptrdiff_t>(j) * column_stride +
+           static_cast<std::ptrdiff_t>(first_row) * row_stride;
+  }
   template <class F>
   MAXMARGIN_INLINE void each(std::size_t i, F f) const {
-    const Value* x = values + i;
-    for (std::size_t j = 0; j < d; ++j)
-      f(j, static_cast<double>(x[static_cast<std::ptrdiff_t>(j) * column_stride]));
+    for (std::size_t j = 0; j < d; ++j) f(j, static_cast<double>(*column(j, i)));
   }
   MAXMARGIN_INLINE void prefetch(std::size_t) const {}
+  ColumnRows thinned(std::size_t step) const {
+    ColumnRows view = *this;
+    view.n = (n + step - 1) / step;
+    view.row_stride = row_stride * static_cast<std::ptrdiff_t>(step);
+    return view;
+  }
 };
 
 template <class Value, class Index>
 struct SparseRows : Shape {
   const Value* values;
   const Index* indices;
-  const Index* starts;  // n + 1 of them
+  const Index* starts;   // row i is [starts[i step], starts[i step + 1])
+  std::size_t step = 1;  // only every step-th row is looked at
 
-  std::size_t nnz() const { return static_cast<std::size_t>(starts[n] - starts[0]); }
-  std::size_t nnz_before(std::size_t i) const { return static_cast<std::size_t>(starts[i] - starts[0]); }
+  MAXMARGIN_INLINE Index begin(std::size_t i) const { return starts[i * step]; }
+  MAXMARGIN_INLINE Index end(std::size_t i) const { return starts[i * step + 1]; }
+  // Of a thinned view, about: its last row tells where the rows before it end.
+  std::size_t nnz() const {
+    return n == 0 ? 0 : static_cast<std::size_t>(end(n - 1) - begin(0)) / step;
+  }
+  std::size_t entries(std::size_t i) const { return static_cast<std::size_t>(end(i) - begin(i)); }
   template <class F>
   MAXMARGIN_INLINE void each(std::size_t i, F f) const {
-    for (Index q = starts[i], end = starts[i + 1]; q < end; ++q)
+    for (Index q = begin(i), last = end(i); q < last; ++q)
       f(static_cast<std::size_t>(indices[q]), static_cast<double>(values[q]));
   }
   MAXMARGIN_INLINE void prefetch(std::size_t i) const {
-    const Index q = starts[i];
+    const Index q = begin(i);
     __builtin_prefetch(values + q);
     __builtin_prefetch(indices + q);
+  }
+  SparseRows thinned(std::size_t by) const {
+    SparseRows view = *this;
+    view.n = (n + by - 1) / by;
+    view.step = step * by;
+    return view;
   }
 };
 
@@ -79,6 +109,11 @@ using Rows = std::variant<DenseRows<float>, DenseRows<double>, ColumnRows<float>
 
 inline const Shape& shape(const Rows& rows) {
   return std::visit([](const auto& view) -> const Shape& { return view; }, rows);
+}
+
+// Every step-th row, where it lies: a sample to start from.
+inline Rows thinned(const Rows& rows, std::size_t step) {
+  return std::visit([step](const auto& view) -> Rows { return view.thinned(step); }, rows);
 }
 
 // Refuses CSR structure that would make a loop read or write outside its arrays: row starts that
@@ -96,8 +131,8 @@ MAXMARGIN_INLINE double dot(const View& rows, std::size_t i, const double* w) {
 template <class Value, class Index>
 MAXMARGIN_INLINE double dot(const SparseRows<Value, Index>& rows, std::size_t i, const double* w) {
   double even = rows.bias != 0 ? rows.bias * w[rows.d] : 0.0, odd = 0;
-  Index q = rows.starts[i];
-  const Index end = rows.starts[i + 1];
+  Index q = rows.begin(i);
+  const Index end = rows.end(i);
   for (; q + 1 < end; q += 2) {
     even += static_cast<double>(rows.values[q]) * w[rows.indices[q]];
     odd += static_cast<double>(rows.values[q + 1]) * w[rows.indices[q + 1]];
@@ -107,7 +142,7 @@ MAXMARGIN_INLINE double dot(const SparseRows<Value, Index>& rows, std::size_t i,
 }
 template <class Value>
 MAXMARGIN_INLINE double dot(const DenseRows<Value>& rows, std::size_t i, const double* w) {
-  const Value* x = rows.values + static_cast<std::ptrdiff_t>(i) * rows.row_stride;
+  const Value* x = rows.row(i);
   double sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (std::size_t j = 0; j < rows.d; ++j) sum += static_cast<double>(x[j]) * w[j];
@@ -122,7 +157,7 @@ MAXMARGIN_INLINE void add(const View& rows, std::size_t i, double c, double* w) 
 }
 template <class Value>
 MAXMARGIN_INLINE void add(const DenseRows<Value>& rows, std::size_t i, double c, double* w) {
-  const Value* x = rows.values + static_cast<std::ptrdiff_t>(i) * rows.row_stride;
+  const Value* x = rows.row(i);
 #pragma omp simd
   for (std::size_t j = 0; j < rows.d; ++j) w[j] += c * static_cast<double>(x[j]);
   if (rows.bias != 0) w[rows.d] += c * rows.bias;

@@ -46,19 +46,23 @@ class ArrayRows:
     """
 
     def __init__(self, X, bias: float = 0.0, pool: _core.Pool | None = None) -> None:
-        self.pool = pool if pool is not None else _core.Pool(1)
-        self.core = view(X, bias)
-        self.n: int = self.core.n
-        self.d: int = self.core.d
-        self.width: int = self.core.width
-        self.nnz: int = self.core.nnz
+        self._adopt(view(X, bias), pool if pool is not None else _core.Pool(1))
+
+    def _adopt(self, core: _core.Rows, pool: _core.Pool) -> ArrayRows:
+        self.core, self.pool = core, pool
+        self.n: int = core.n
+        self.d: int = core.d
+        self.width: int = core.width
+        self.nnz: int = core.nnz
+        return self
 
     def with_pool(self, pool: _core.Pool) -> ArrayRows:
         """The same rows worked on by other threads."""
-        other = object.__new__(ArrayRows)
-        other.__dict__.update(self.__dict__)
-        other.pool = pool
-        return other
+        return object.__new__(ArrayRows)._adopt(self.core, pool)
+
+    def thinned(self, step: int) -> ArrayRows:
+        """Every `step`-th row, where it lies."""
+        return object.__new__(ArrayRows)._adopt(self.core.thinned(step), self.pool)
 
     def predict(self, w: np.ndarray) -> np.ndarray:
         p = np.empty(self.n)
@@ -84,11 +88,20 @@ class ArrayRows:
         _core.squared_norms(self.core, out, self.pool)
         return out
 
-    def gram(self, h: np.ndarray) -> np.ndarray:
-        """``sum_i h_i x_i x_i^T``; rows with h_i = 0 cost nothing."""
+    def gram(self, h: np.ndarray, every: int = 1) -> np.ndarray:
+        """``sum_i h_i x_i x_i^T``; rows with h_i = 0 cost nothing.
+
+        ``every > 1`` estimates it from every so many of the other rows.
+        """
         H = np.empty((self.width, self.width))
-        _core.gram(self.core, h, H, self.pool)
+        _core.gram(self.core, h, every, H, self.pool)
         return H
+
+    def hessian_product(self, h: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """``sum_i h_i <x_i, v> x_i``"""
+        out = np.empty(self.width)
+        _core.hessian_product(self.core, h, v, out, self.pool)
+        return out
 
 
 def view(X, bias: float) -> _core.Rows:
