@@ -128,9 +128,9 @@ struct DualDescentHandle {
   Out<double> alpha, w;
   DualDescent solver;
   DualDescentHandle(const RowsHandle& rows_, In<double> q_, Out<double> alpha_, Out<double> w_,
-                    std::uint64_t seed, int threads)
+                    std::uint64_t seed, Pool& pool)
       : rows(rows_), q(q_), alpha(alpha_), w(w_),
-        solver(rows.view, q.data(), alpha.data(), w.data(), seed, threads) {}
+        solver(rows.view, q.data(), alpha.data(), w.data(), seed, pool) {}
 };
 
 void bind_dual_descent(nb::module_& m) {
@@ -138,14 +138,14 @@ void bind_dual_descent(nb::module_& m) {
       .def(
           "__init__",
           [](DualDescentHandle* self, const RowsHandle& rows, In<double> q, Out<double> alpha,
-             Out<double> w, std::uint64_t seed, int threads) {
+             Out<double> w, std::uint64_t seed, Pool& pool) {
             check_length(q.shape(0), rows.shape().n, "q");
             check_length(alpha.shape(0), rows.shape().n, "alpha");
             check_length(w.shape(0), rows.shape().width(), "w");
-            new (self) DualDescentHandle(rows, q, alpha, w, seed, threads);
+            new (self) DualDescentHandle(rows, q, alpha, w, seed, pool);
           },
           nb::arg("rows"), nb::arg("q").noconvert(), nb::arg("alpha").noconvert(),
-          nb::arg("w").noconvert(), nb::arg("seed"), nb::arg("threads"))
+          nb::arg("w").noconvert(), nb::arg("seed"), nb::arg("pool"))
       .def(
           "epoch",
           [](DualDescentHandle& self, Pool& pool) {

@@ -9,6 +9,8 @@ back rows set aside wrongly, and a better primal point on the line from the best
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 
 from maxmargin import _core
@@ -19,7 +21,11 @@ from maxmargin.solvers.bundle import Point, line_search
 from maxmargin.solvers.run import Run
 from maxmargin.solvers.vectors import norm2
 
-LOOK_AFTER = 3.0  # passes' worth of visits between two looks at all rows
+# Work between two looks at all rows: at least so many passes' worth of visits and so large a share of all
+# visits so far, unless the violation of the optimality conditions has fallen to this fraction before.
+LEAST_WORK = 1.0
+WORK_SHARE = 0.2
+PROGRESS = 0.3
 
 
 def solve(
@@ -30,25 +36,73 @@ def solve(
     With one thread in ``rows.pool`` the result is a function of ``settings.seed`` alone.
     """
     run = Run(settings)
-    a = np.zeros(rows.n) if a0 is None else a0.copy()
-    cost = np.abs(loss.q)
-    best = Point(np.zeros(rows.width), np.zeros(rows.n), float(cost.sum()), 0.0)
-    D, best_a = 0.0, a
+    state = Best(rows, loss)
     try:
-        w = rows.combine(np.copysign(a, loss.q))
-        descent = _core.DualDescent(rows.core, loss.q, a, w, settings.seed, rows.pool.threads)
-        iteration, run_on = 0, not run.record(0, best.P, D)
-        while run_on:
-            iteration = visit_rows(descent, rows, iteration, settings)
-            if rows.pool.threads > 1:
-                w[:] = rows.combine(np.copysign(a, loss.q))
+        a = np.zeros(rows.n) if a0 is None else np.array(a0, dtype=np.float64)
+        w = rows.combine(np.copysign(a, loss.q)) if a0 is not None else np.zeros(rows.width)
+        descent = _core.DualDescent(rows.core, loss.q, a, w, settings.seed, rows.pool)
+        looks, epochs = Looks(rows.nnz + rows.n), 0
+        most_epochs = settings.max_iter or sys.maxsize
+        while not run.record(epochs, state.point.P, state.D):
+            epochs += visit(descent, rows, looks, most_epochs - epochs)
             p = rows.predict(w)
             descent.refresh(p)
-            best = line_search(rows, loss, best, w, p)
-            D_now = float(a.sum()) - 0.5 * norm2(w)
-            if D_now > D:
-                D, best_a = D_now, a
-            run_on = not run.record(iteration, best.P, D)
+            state.note(rows, loss, a, w, p)
     except _core.Stopped:
         run.stopped()
-    return Solution(best.w, run.certify(best.P, D), run.history, best_a)
+    return Solution(state.point.w, state.certify(rows, loss, run), run.history, state.a)
+
+
+class Looks:
+    """When to look at all rows: often enough to end in time, seldom enough to cost little."""
+
+    def __init__(self, pass_entries: int) -> None:
+        self.pass_entries = pass_entries
+        self.total, self.since_last = 0, 0
+        self.violation_at_last = np.inf
+
+    def due(self, violation: float, entries: int) -> bool:
+        self.total += entries
+        self.since_last += entries
+        worked = self.since_last >= max(LEAST_WORK * self.pass_entries, WORK_SHARE * self.total)
+        if worked or violation <= PROGRESS * self.violation_at_last:
+            self.since_last, self.violation_at_last = 0, violation
+            return True
+        return False
+
+
+def visit(descent: _core.DualDescent, rows: ArrayRows, looks: Looks, most_epochs: int) -> int:
+    """Epochs over the rows not set aside, until a look at all rows is due; how many."""
+    for epoch in range(most_epochs):
+        most, least, visited, entries = descent.epoch(rows.pool)
+        if looks.due(max(most, 0.0) - min(least, 0.0), entries) or visited == 0:
+            return epoch + 1
+    return most_epochs
+
+
+class Best:
+    """The best primal and dual points seen; at first w = 0 and a = 0."""
+
+    def __init__(self, rows: ArrayRows, loss: Hinge) -> None:
+        R = float(np.abs(loss.q).sum())
+        self.point = Point(np.zeros(rows.width), np.zeros(rows.n), R, 0.0)
+        self.a, self.D = np.zeros(rows.n), 0.0
+
+    def note(
+        self, rows: ArrayRows, loss: Hinge, a: np.ndarray, w: np.ndarray, p: np.ndarray
+    ) -> None:
+        self.point = line_search(rows, loss, self.point, w, p)
+        D = float(a.sum()) - 0.5 * norm2(w)
+        if D > self.D:
+            self.a, self.D = a.copy(), D
+
+    def certify(self, rows: ArrayRows, loss: Hinge, run: Run):
+        """Both bounds from fresh passes over the data, unless a stop was asked for."""
+        P = self.point.P
+        try:
+            P = 0.5 * norm2(self.point.w) + loss.value(rows.predict(self.point.w))
+            v = rows.combine(np.copysign(self.a, loss.q))
+            self.D = float(self.a.sum()) - 0.5 * norm2(v)
+        except _core.Stopped:
+            pass  # the values noted along the run are sums over all rows too
+        return run.certify(P, self.D)
