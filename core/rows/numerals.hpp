@@ -2,9 +2,10 @@
 //
 //   value = m 10^k,   m the digits as an integer, k the exponent less the digits after the point
 //
-// For m <= 2^53 and |k| <= 22 both m and 10^|k| are doubles, so one multiplication or division gives
-// the double nearest to the numeral (Clinger 1990). Rounding that double to float is right as well,
-// unless it lies exactly half way between two floats, where the digits must be looked at again.
+// For m <= 2^53 and |k| <= 22 both m and 10^|k| are doubles, so one multiplication or division
+// gives the double nearest to the numeral (Clinger 1990). Rounding that double to float is right as
+// well, unless it lies exactly half way between two floats, where the digits must be looked at
+// again.
 #pragma once
 #include <charconv>
 #include <cstddef>

@@ -331,8 +331,7 @@ class Reader {
       move(rows.values, piece.first_entry, nnz, piece.entries);
       move(rows.indices, piece.first_entry, nnz, piece.entries);
       for (std::size_t i = 0; i < piece.rows; ++i)
-        rows.starts[1 + n + i] =
-            rows.starts[1 + piece.first_row + i] + static_cast<Index>(nnz);
+        rows.starts[1 + n + i] = rows.starts[1 + piece.first_row + i] + static_cast<Index>(nnz);
       piece.first_row = n;
       piece.first_entry = nnz;
       n += piece.rows;
@@ -356,19 +355,22 @@ class Reader {
     rows.index_base = options_.index_base.value_or(least == 0 ? 0 : 1);
     const std::uint64_t base = static_cast<std::uint64_t>(rows.index_base);
     if (least < base)
-      fail_at_row(first_row_with(rows, [&](Index first, Index) { return first + shift == 0; }),
-                  "found index 0; expected indices from 1, as the file was said to have; read it as "
-                  "zero-based (zero_based=True) or correct the index");
+      fail_at_row(
+          first_row_with(rows, [&](Index first, Index) { return first + shift == 0; }),
+          "found index 0; expected indices from 1, as the file was said to have; read it as "
+          "zero-based (zero_based=True) or correct the index");
     const std::uint64_t most = options_.n_features.value_or(index_end);
     rows.d = options_.n_features.value_or(index_end > base ? index_end - base : 0);
     if (index_end > base && index_end - base > most) {
       const auto above = [&](Index, Index last) {
         return static_cast<std::uint64_t>(last + shift) - base >= most;
       };
-      fail_at_row(first_row_with(rows, above),
-                  "found an index above " + std::to_string(most + base - 1) + "; expected " +
-                      std::to_string(most) + " features numbered from " + std::to_string(base) +
-                      "; give the right number of features, or the index base");
+      const std::size_t row = first_row_with(rows, above);
+      const Index last = rows.indices[static_cast<std::size_t>(rows.starts[row + 1]) - 1];
+      fail_at_row(row, "found index " + std::to_string(last + shift) + "; expected " +
+                           std::to_string(most) + " features numbered from " +
+                           std::to_string(base) +
+                           "; give the right number of features, or the index base");
     }
     if (rows.index_base == shift) return;
     pool_.run(pieces_.size(), [&](std::size_t k) {
@@ -470,8 +472,8 @@ std::string write_svmlight(const Rows& rows, const double* labels, const std::in
   pool.run(texts.size(), [&](std::size_t k) {
     const Range part = part_of(n, texts.size(), k);
     const Range own{range.begin + part.begin, range.begin + part.end};
-    std::visit(
-        [&](const auto& view) { write_rows(view, labels, qid, index_base, own, texts[k]); }, rows);
+    std::visit([&](const auto& view) { write_rows(view, labels, qid, index_base, own, texts[k]); },
+               rows);
   });
   std::string whole;
   for (const std::string& text : texts) whole += text;
