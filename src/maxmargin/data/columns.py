@@ -29,7 +29,9 @@ class Wanted:
     weight: Column | None = None
 
     def names(self) -> set[str]:
-        return {c for c in (self.target, self.qid, self.weight) if isinstance(c, str)}
+        """The names asked for; digits may stand for a position."""
+        columns = (self.target, self.qid, self.weight)
+        return {c for c in columns if isinstance(c, str) and not _is_position(c)}
 
 
 @dataclass(frozen=True)
@@ -104,13 +106,17 @@ def _check_names(name: str, names: list[str]) -> None:
         )
 
 
+def _is_position(text: str) -> bool:
+    return text.removeprefix("-").isdecimal()
+
+
 def _column(
     name: str, names: list[str], wanted: Column | None, option: str, named: bool
 ) -> str | None:
     """The column an option asks for, by name or by position (from 0, or from -1 at the end)."""
     if wanted is None or wanted in names:
         return wanted
-    is_position = isinstance(wanted, int) or (not named and wanted.lstrip("-").isdecimal())
+    is_position = isinstance(wanted, int) or (not named and _is_position(wanted))
     if is_position and -len(names) <= int(wanted) < len(names):
         return names[int(wanted)]
     some = ", ".join(repr(n) for n in names[:20]) + (", ..." if len(names) > 20 else "")

@@ -113,7 +113,9 @@ class _CsvText:
         """Names, and the types the first megabyte suggests."""
         try:
             with pa.csv.open_csv(self._reader(), **self._options(1)) as stream:
-                return stream.schema
+                schema = stream.schema
+                _ = schema.names  # decoded here, where it may fail
+                return schema
         except (pa.ArrowException, UnicodeDecodeError) as error:
             raise self._fault(error, []) from error
 

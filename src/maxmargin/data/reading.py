@@ -46,9 +46,10 @@ def open(
     n_features : int, optional
         Columns X must have. svmlight text may name fewer; otherwise the largest index decides.
     target : str, int or False, optional
-        Tables only: the column of labels, by name or by position (0 the first, -1 the last); False if
-        there is none. By default the column named label, target, y, class or response (in any case); in CSV without a
-        line of names the only column that is not numeric, or else the first.
+        Tables only: the column of labels, by name or by position (0 the first, -1 the last);
+        False if there is none. By default the column named label, target, y, class or response (in
+        any case); in CSV without a line of names the only column that begins with a word, or else
+        the first. Other tables must be told.
     qid, weight : str or int, optional
         Tables only: the columns of query numbers and of row weights. By default those named ``qid``
         and ``sample_weight``, if there are such.
@@ -116,7 +117,7 @@ def open(
 
 
 # "label index:value", where the label may be anything: the parser says what is wrong with it.
-_SVMLIGHT_LINE = re.compile(r"\s*[^\s:]+\s+(qid|\d+):\S*(\s|$)")
+_SVMLIGHT_LINE = re.compile(r"\s*[^\s:]+\s+(qid|\d+):[^\s:,;]*(\s|$)")
 _ENTRY_LIKE = re.compile(r"\s*\S+\s+[^\s:]+:\S*(\s|$)")
 
 

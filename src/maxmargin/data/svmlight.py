@@ -76,7 +76,9 @@ def _numeric_labels(y: np.ndarray) -> np.ndarray:
             "number the classes, or save as CSV or Parquet"
         )
     labels = y.astype(np.float64)
-    strange = ~np.isfinite(labels) | (labels != y)
+    strange = ~np.isfinite(labels)
+    if y.dtype.kind in "iu":
+        strange |= np.abs(labels) > 2.0**53  # beyond, float64 skips whole numbers
     if strange.any():
         raise DataError(
             f"found label {y[strange][0]!r}; svmlight text needs finite labels that float64 can "
