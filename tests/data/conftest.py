@@ -1,4 +1,4 @@
-"""Hypothesis draws the same examples on every run, and no test depends on the speed of a machine."""
+"""Hypothesis draws the same examples on every run; no test depends on the speed of a machine."""
 
 from hypothesis import settings
 

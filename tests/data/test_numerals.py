@@ -70,6 +70,27 @@ def half_way_between_floats(count: int) -> list[str]:
     return texts
 
 
+def rounded_twice_is_wrong(count: int) -> list[str]:
+    """Numerals short enough for the fast path whose nearest double is half way between two floats.
+
+    Rounding such a double to float32 goes to even, whichever side the numeral itself lies on.
+    """
+    draw = np.random.default_rng(0)
+    texts = []
+    while len(texts) < count:
+        low = np.float32(draw.uniform(0.1, 0.9))
+        middle = (float(low) + float(np.nextafter(low, np.float32(1)))) / 2
+        text = f"{middle:.16f}"
+        is_short = int(text.replace(".", "")) <= 2**53
+        if is_short and np.float32(float(text)) != nearest_float32(text):
+            texts.append(text)
+    return texts
+
+
+# Twenty digits that, taken modulo 2^64, look like a small whole number.
+WRAPPED = [str(2**64 + 1), str(2**64 + 12345), f"{2**64 + 7}e-3"]
+WRAPPED += [f"{str(2**64 + 99)[:5]}.{str(2**64 + 99)[5:]}", "-" + str(2**64)]
+
 EXTREMES = [
     "0", "-0", "0.0", "-0.0", "00", "007", "1.", ".5", "-.5", "+1", "+.25", "9007199254740992",
     "9007199254740993", "9007199254740994", "1e22", "1e23", "1e-22", "1e-23", "9007199254740993e22",
@@ -79,14 +100,21 @@ EXTREMES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("texts", [numerals_of_many_shapes(20_000), EXTREMES])
+@pytest.mark.parametrize("texts", [numerals_of_many_shapes(20_000), EXTREMES, WRAPPED])
 def test_float64_values_are_those_of_a_correct_reader(texts):
     texts = [t for t in texts if np.isfinite(float(t))]
     assert_same_bits(read_values(texts, "float64"), np.array([float(t) for t in texts]))
 
 
 @pytest.mark.parametrize(
-    "texts", [numerals_of_many_shapes(5_000), half_way_between_floats(500), EXTREMES]
+    "texts",
+    [
+        numerals_of_many_shapes(5_000),
+        half_way_between_floats(500),
+        rounded_twice_is_wrong(100),
+        EXTREMES,
+        WRAPPED,
+    ],
 )
 def test_float32_values_are_rounded_once(texts):
     texts = [t for t in texts if abs(float(t)) < 3.4e38 and len(t.lower().partition("e")[2]) < 5]
