@@ -68,7 +68,8 @@ nb::tuple read_svmlight_text(In<std::uint8_t> text, std::optional<int> index_bas
       [](auto&& rows) {
         nb::object qid = nb::none();
         if (rows.qid) qid = nb::cast(give_array(std::move(*rows.qid)));
-        return nb::make_tuple(give_array(std::move(rows.values)), give_array(std::move(rows.indices)),
+        return nb::make_tuple(give_array(std::move(rows.values)),
+                              give_array(std::move(rows.indices)),
                               give_array(std::move(rows.starts)), rows.d,
                               give_array(std::move(rows.labels)), qid, rows.index_base);
       },
