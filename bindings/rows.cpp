@@ -1,4 +1,10 @@
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+#include <string_view>
+
 #include "common.hpp"
+#include "rows/svmlight.hpp"
 
 namespace maxmargin {
 
@@ -41,6 +47,64 @@ RowsHandle sparse(In<Value> values, In<Index> indices, In<Index> starts,
   return handle;
 }
 
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> give_array(Array<T>&& values) {
+  auto* held = new Array<T>(std::move(values));
+  nb::capsule owner(held, [](void* p) noexcept { delete static_cast<Array<T>*>(p); });
+  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(held->data(), {held->size()}, owner);
+}
+
+// (values, indices, starts, d, labels, qid or None, index_base)
+template <class Value>
+nb::tuple read_svmlight_text(In<std::uint8_t> text, std::optional<int> index_base,
+                             std::optional<std::uint64_t> n_features, Pool& pool) {
+  SvmlightData<Value> data;
+  {
+    nb::gil_scoped_release release;
+    const std::string_view view(reinterpret_cast<const char*>(text.data()), text.shape(0));
+    data = read_svmlight<Value>(view, {index_base, n_features}, pool);
+  }
+  return std::visit(
+      [](auto&& rows) {
+        nb::object qid = nb::none();
+        if (rows.qid) qid = nb::cast(give_array(std::move(*rows.qid)));
+        return nb::make_tuple(give_array(std::move(rows.values)),
+                              give_array(std::move(rows.indices)),
+                              give_array(std::move(rows.starts)), rows.d,
+                              give_array(std::move(rows.labels)), qid, rows.index_base);
+      },
+      std::move(data));
+}
+
+nb::bytes write_svmlight_text(const RowsHandle& rows, In<double> labels,
+                              std::optional<In<std::int64_t>> qid, int index_base,
+                              std::size_t begin, std::size_t end, Pool& pool) {
+  const std::size_t n = rows.shape().n;
+  check_length(labels.shape(0), n, "labels");
+  if (qid) check_length(qid->shape(0), n, "qid");
+  check(begin <= end && end <= n, "the range of rows must lie within 0 and n");
+  std::string text;
+  {
+    nb::gil_scoped_release release;
+    text = write_svmlight(rows.view, labels.data(), qid ? qid->data() : nullptr, index_base,
+                          {begin, end}, pool);
+  }
+  return nb::bytes(text.data(), text.size());
+}
+
+void bind_svmlight(nb::module_& m) {
+  const auto bind_read = [&m](const char* name, auto* read) {
+    m.def(name, read, nb::arg("text").noconvert(), nb::arg("index_base").none(),
+          nb::arg("n_features").none(), nb::arg("pool"),
+          "(values, indices, starts, d, labels, qid or None, index_base)");
+  };
+  bind_read("read_svmlight_float32", &read_svmlight_text<float>);
+  bind_read("read_svmlight_float64", &read_svmlight_text<double>);
+  m.def("write_svmlight", &write_svmlight_text, nb::arg("rows"), nb::arg("labels"),
+        nb::arg("qid").none(), nb::arg("index_base"), nb::arg("begin"), nb::arg("end"),
+        nb::arg("pool"), "Rows begin to end as bytes of svmlight text.");
+}
+
 }  // namespace
 
 void bind_rows(nb::module_& m) {
@@ -67,6 +131,7 @@ void bind_rows(nb::module_& m) {
   bind_sparse(double{}, std::int32_t{});
   bind_sparse(float{}, std::int64_t{});
   bind_sparse(double{}, std::int64_t{});
+  bind_svmlight(m);
 }
 
 }  // namespace maxmargin
