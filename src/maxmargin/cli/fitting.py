@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from maxmargin.cli.weights import class_weights
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from maxmargin.data import Dataset
     from maxmargin.models import LinearModel
-    from maxmargin.problem import Progress
+    from maxmargin.models.training import Plan
+    from maxmargin.problem import Callback, Progress
 
 
 @dataclass(frozen=True)
@@ -27,20 +29,6 @@ class Choices:
     threads: int | None
     seed: int
 
-    def parameters(self, classes: list) -> dict[str, Any]:
-        """The estimator's parameters."""
-        return {
-            "tol": self.tol,
-            "fit_intercept": self.bias > 0,
-            "intercept_scaling": self.bias if self.bias > 0 else 1.0,
-            "class_weight": class_weights(self.class_weight, classes),
-            "solver": self.solver,
-            "max_time": self.max_time,
-            "max_iter": self.max_iter,
-            "n_jobs": self.threads,
-            "random_state": self.seed,
-        }
-
 
 @dataclass(frozen=True)
 class Fitted:
@@ -50,52 +38,52 @@ class Fitted:
     history: list[Progress]
 
 
-def fit_linear(
-    dataset: Dataset, C: float, choices: Choices, callback: Callable[[Progress], None] | None
-) -> Fitted:
+@dataclass(frozen=True)
+class Found:
+    """A search for C: what was tried, accuracy by (fold, C), and the model of the best."""
+
+    C: float
+    Cs: list[float]
+    scores: np.ndarray
+    fitted: Fitted
+
+
+def fit_linear(dataset: Dataset, C: float, choices: Choices, callback: Callback | None) -> Fitted:
     """Train on labelled rows. Ctrl-C gives the best model so far."""
+    from maxmargin.models.training import train
+
+    trained = train(dataset.X, dataset.y, plan(dataset, C, choices, callback), dataset.weight)
+    return Fitted(with_columns(trained.model, dataset), trained.history)
+
+
+def plan(dataset: Dataset, C: float, choices: Choices, callback: Callback | None) -> Plan:
+    """The options as training knows them."""
     import numpy as np
 
-    from maxmargin import _core
-    from maxmargin.data import ArrayRows
-    from maxmargin.losses import Hinge
-    from maxmargin.models import LinearModel
-    from maxmargin.problem import Settings
-    from maxmargin.solvers import bundle
-    from maxmargin.solvers.run import interruptible
+    from maxmargin.models.training import Plan
 
-    classes, codes = np.unique(dataset.y, return_inverse=True)
-    parameters = choices.parameters(classes.tolist())
-    if len(classes) < 2:
-        raise ValueError(f"one class {classes}")
-    if not C > 0:
-        raise ValueError(f"C must be positive; got {C}")
-    bias = parameters["intercept_scaling"] if parameters["fit_intercept"] else 0.0
-    sols = []
-    with interruptible(choices.max_time) as stop:
-        pool = _core.Pool(choices.threads or 2, stop)
-        rows = ArrayRows(dataset.X, bias, pool)
-        for j in [1] if len(classes) == 2 else range(len(classes)):
-            y = np.where(codes == j, 1.0, -1.0)
-            sols.append(
-                bundle.solve(
-                    rows,
-                    Hinge(y, C, pool),
-                    Settings(
-                        tol=choices.tol, max_iter=choices.max_iter, stop=stop, callback=callback
-                    ),
-                )
-            )
-    W = np.array([s.w for s in sols])
-    d = dataset.X.shape[1]
-    m = LinearModel(
-        np.ascontiguousarray(W[:, :d]),
-        bias * W[:, -1] if bias else np.zeros(len(W)),
-        classes,
-        tuple(s.certificate for s in sols),
-        "ocas",
-        {"C": C} | parameters,
-        dataset.feature_names and tuple(dataset.feature_names),
-        dataset.index_base,
+    weights = None
+    if choices.class_weight:
+        weights = class_weights(choices.class_weight, np.unique(dataset.y).tolist())
+    return Plan(
+        C=C,
+        solver=choices.solver,
+        tol=choices.tol,
+        max_iter=choices.max_iter,
+        max_time=choices.max_time,
+        bias=max(choices.bias, 0.0),
+        class_weight=weights,
+        threads=choices.threads,
+        seed=choices.seed,
+        callback=callback,
     )
-    return Fitted(m, sols[-1].history)
+
+
+def with_columns(model: LinearModel, dataset: Dataset) -> LinearModel:
+    """The model with what the file says about its columns."""
+    names = dataset.feature_names
+    return replace(
+        model,
+        feature_names=None if names is None else tuple(names),
+        index_base=dataset.index_base,
+    )
