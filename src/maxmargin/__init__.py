@@ -1,3 +1,49 @@
 """Large-margin learning that scales, every answer with a certificate of how good it is."""
 
+from __future__ import annotations
+
+import importlib
+import os
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from maxmargin import data, report
+    from maxmargin.estimators.linear import LinearSVC, LinearSVCCV
+
 __version__ = "0.1.0"
+__all__ = ["LinearSVC", "LinearSVCCV", "__version__", "data", "load", "report"]
+
+# Imported when first used: scikit-learn alone takes longer to import than many a fit.
+_HOMES = {
+    "LinearSVC": "maxmargin.estimators.linear",
+    "LinearSVCCV": "maxmargin.estimators.linear",
+}
+_FOLDERS = ("data", "report")
+
+
+def load(path: str | os.PathLike) -> Any:
+    """A fitted estimator from a file that `save` or ``maxmargin train`` wrote.
+
+    Files are data only: loading one from a stranger cannot run anything.
+
+    Raises
+    ------
+    ValueError
+        The file is no model, is cut short, contradicts itself, or needs a newer maxmargin.
+    """
+    from maxmargin import estimators  # noqa: F401  (they register themselves with the files)
+    from maxmargin.models import files
+
+    return files.load(path)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    if name in _FOLDERS:
+        return importlib.import_module(f"maxmargin.{name}")
+    raise AttributeError(f"module 'maxmargin' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))

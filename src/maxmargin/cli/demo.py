@@ -1,0 +1,64 @@
+"""``maxmargin demo``: what this is about, on real data, in seconds."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from maxmargin.cli import fitting, options
+from maxmargin.cli.console import Messages
+from maxmargin.cli.evaluate import measure, show
+
+
+def demo(
+    folder: Annotated[
+        str, typer.Argument(metavar="[FOLDER]", help="Where the model and the picture go.")
+    ] = "maxmargin-demo",
+    tol: options.Tolerance = 1e-4,
+    threads: options.Threads = None,
+) -> None:
+    """Train on bundled real data; show the certificate, the test accuracy and the run."""
+    from maxmargin import data
+    from maxmargin.models import save
+    from maxmargin.models.labels import whole_numbers
+    from maxmargin.report import gap_chart
+
+    training, test = data.load_demo()
+    for dataset in (training, test):
+        dataset.y = whole_numbers(dataset.y)
+    n, d = training.X.shape
+    typer.echo(f"UCI Adult (excerpt): who earns more than $50K? {n} people, {d} features.")
+    choices = fitting.Choices(
+        tol=tol,
+        bias=1.0,
+        class_weight=[],
+        solver="auto",
+        max_time=None,
+        max_iter=None,
+        threads=threads,
+        seed=0,
+    )
+    fitted = fitting.fit_linear(training, 1.0, choices, Messages().callback())
+    typer.echo(f"Solver {fitted.model.solver}: {fitted.model.certificate}.\n")
+    typer.echo("How the relative duality gap fell:")
+    typer.echo(gap_chart(fitted.history, tol) + "\n")
+    scores, area = measure(fitted.model, test, threads)
+    typer.echo(f"On {test.X.shape[0]} people it never saw:")
+    show(scores, area)
+    os.makedirs(folder, exist_ok=True)
+    model = os.path.join(folder, "adult.model")
+    save(fitted.model, model)
+    typer.echo(f"Model: {model} (maxmargin info {model})")
+    typer.echo(_picture(fitted.history, os.path.join(folder, "training.png"), tol))
+
+
+def _picture(history, path: str, tol: float) -> str:
+    from maxmargin.report import training_curve
+
+    try:
+        training_curve(history, path, tol=tol, title="UCI Adult: primal and dual close in")
+    except ImportError as error:
+        return f"No picture: {error}"
+    return f"Picture: {path}"

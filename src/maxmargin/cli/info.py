@@ -1,0 +1,100 @@
+"""``maxmargin info``: what a data or model file holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from maxmargin.cli import options
+from maxmargin.cli.console import print_facts, print_json
+
+if TYPE_CHECKING:
+    from maxmargin.data import Dataset
+    from maxmargin.models import LinearModel
+
+MOST_SHOWN = 20  # classes in a table for people; --json has them all
+
+
+def info(
+    path: Annotated[str, typer.Argument(metavar="FILE", help="Data or a model; '-' is stdin.")],
+    format: options.DataFormat = None,
+    target: options.Target = None,
+    zero_based: options.ZeroBased = None,
+    threads: options.Threads = None,
+    json: options.Json = False,
+) -> None:
+    """Describe a data file or a model."""
+    from maxmargin.cli import rows
+    from maxmargin.models import load_model
+    from maxmargin.models.files import is_model
+
+    if path != "-" and is_model(path):
+        facts = about_model(load_model(path))
+    else:
+        facts = about_data(
+            rows.read(path, format=format, target=target, zero_based=zero_based, threads=threads)
+        )
+    if json:
+        print_json(facts)
+    else:
+        print_facts(path, {name: _text(value) for name, value in facts.items()})
+
+
+def about_model(model: LinearModel) -> dict:
+    from maxmargin.models.files import kind_of
+
+    certificate = model.certificate
+    return {
+        "kind": f"{kind_of(model)} model",
+        "classes": model.classes.tolist(),
+        "features": model.n_features,
+        "nonzero weights": int((model.coef != 0).any(axis=0).sum()),
+        "intercept": model.intercept.tolist(),
+        "solver": model.solver,
+        "parameters": {
+            name: list(map(list, value.items())) if isinstance(value, dict) else value
+            for name, value in model.parameters.items()
+        },
+        "certificate": None if certificate is None else certificate.as_dict(),
+    }
+
+
+def about_data(dataset: Dataset) -> dict:
+    import numpy as np
+    import scipy.sparse as sp
+
+    n, d = dataset.X.shape
+    nonzeros = dataset.X.nnz if sp.issparse(dataset.X) else int(np.count_nonzero(dataset.X))
+    facts: dict = {
+        "kind": "sparse rows" if sp.issparse(dataset.X) else "dense rows",
+        "rows": n,
+        "features": d,
+        "nonzeros": nonzeros,
+        "density": nonzeros / (n * d) if n * d else 0.0,
+    }
+    if dataset.y is not None:
+        labels, counts = np.unique(dataset.y, return_counts=True)
+        facts["labels"] = [list(pair) for pair in zip(labels.tolist(), counts.tolist())]
+    if dataset.qid is not None:
+        facts["queries"] = len(np.unique(dataset.qid))
+    if dataset.weight is not None:
+        facts["total weight"] = float(dataset.weight.sum())
+    if dataset.index_base is not None:
+        facts["first feature number"] = dataset.index_base
+    if dataset.feature_names is not None:
+        facts["feature names"] = list(dataset.feature_names)
+    return facts
+
+
+def _text(value: object) -> str:
+    if isinstance(value, dict):
+        return "\n".join(f"{name} = {_text(item)}" for name, item in value.items())
+    if isinstance(value, list):
+        shown = [
+            f"{item[0]} ({item[1]})" if isinstance(item, list) else _text(item)
+            for item in value[:MOST_SHOWN]
+        ]
+        more = f", ... {len(value) - MOST_SHOWN} more" if len(value) > MOST_SHOWN else ""
+        return ", ".join(shown) + more
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,86 @@
+"""Options that several commands share, so that they read and mean the same everywhere."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from maxmargin.cli.weights import check_weights
+
+
+class Format(StrEnum):
+    """Formats of data files."""
+
+    svmlight = "svmlight"
+    csv = "csv"
+    parquet = "parquet"
+    arrow = "arrow"
+
+
+class Solver(StrEnum):
+    """Methods for linear machines."""
+
+    auto = "auto"
+    dual = "dual"
+    ocas = "ocas"
+    cpa = "cpa"
+    newton = "newton"
+
+
+DATA_HELP = "svmlight text, CSV, Parquet or Arrow, plain or .gz .bz2 .xz .zst; '-' is stdin."
+
+DataFormat = Annotated[
+    Format | None, typer.Option("--format", help="Of the data, if its content does not tell.")
+]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        "--target", metavar="COLUMN", help="Tables: column of labels, by name or position, or none."
+    ),
+]
+ZeroBased = Annotated[
+    bool | None,
+    typer.Option(
+        "--zero-based/--one-based", help="svmlight: number of the first feature, if not clear."
+    ),
+]
+Threads = Annotated[
+    int | None, typer.Option("--threads", min=1, metavar="N", help="Default: all CPUs granted.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
+Tolerance = Annotated[
+    float,
+    typer.Option("-e", "--tol", metavar="TOL", help="Stop at this relative duality gap."),
+]
+Bias = Annotated[
+    float,
+    typer.Option(
+        "-B",
+        "--bias",
+        metavar="BIAS",
+        help="Constant feature that carries the (regularised) intercept; 0 or less: no intercept.",
+    ),
+]
+ClassWeight = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--class-weight",
+        metavar="LABEL=W",
+        callback=check_weights,
+        help="Multiply C for a class; repeat it, or 'balanced'. LIBLINEAR's -wLABEL W works too.",
+    ),
+]
+SolverChoice = Annotated[Solver, typer.Option("--solver", help="How to solve it.")]
+MaxTime = Annotated[
+    float | None, typer.Option("--max-time", metavar="SECONDS", help="Stop fitting after this.")
+]
+MaxIter = Annotated[
+    int | None, typer.Option("--max-iter", metavar="N", min=1, help="Stop after N iterations.")
+]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of random orders.")]
+Numbers = Annotated[
+    str, typer.Option("--dtype", metavar="TYPE", help="Keep values as float32 or float64.")
+]

@@ -1,0 +1,196 @@
+"""Models on disk: one safetensors file, its header holding JSON metadata. Nothing in it can run.
+
+    tensors       the arrays, as safetensors describes them
+    __metadata__  {"maxmargin": JSON of {format, version, kind, maxmargin, content}}
+
+`content` is what a kind of model keeps besides arrays. Each kind registers how it becomes tensors
+and content and back (`register_kind`), and the estimator that predicts with it registers itself
+(`register_estimator`); this file knows neither.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from maxmargin.data.files import write_atomically
+
+FORMAT = "maxmargin model"
+VERSION = 1
+MAX_HEADER = 100_000_000  # bytes; the limit of the safetensors format
+
+Tensors = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of model file.
+
+    `pack` gives tensors and JSON-able content. `unpack` is given them back from a file that may
+    come from anyone: it must check every type, shape and number, and raise ValueError saying what
+    is wrong.
+    """
+
+    name: str
+    model: type
+    pack: Callable[[Any], tuple[Tensors, dict]]
+    unpack: Callable[[Tensors, dict], Any]
+
+
+_kinds: dict[str, Kind] = {}
+_estimators: dict[str, Callable[[Any], Any]] = {}
+
+
+def register_kind(kind: Kind) -> None:
+    """Let `save` and `load_model` know a kind of model."""
+    _kinds[kind.name] = kind
+
+
+def register_estimator(kind: str, from_model: Callable[[Any], Any]) -> None:
+    """Let `load` turn models of this kind into fitted estimators."""
+    _estimators[kind] = from_model
+
+
+def kind_of(model: object) -> str:
+    """The registered name of a model's kind."""
+    for kind in _kinds.values():
+        if isinstance(model, kind.model):
+            return kind.name
+    raise ValueError(
+        f"cannot save a {type(model).__name__}: expected a fitted maxmargin estimator or model "
+        f"(kinds: {', '.join(sorted(_kinds))})"
+    )
+
+
+def save(model: Any, path: str | os.PathLike) -> None:
+    """Write a model, or the model of a fitted estimator (its `to_model()`), to one file.
+
+    The file appears whole or not at all. Callbacks and random generators are not kept.
+    """
+    from safetensors.numpy import save as to_bytes
+
+    import maxmargin
+
+    if hasattr(model, "to_model"):
+        model = model.to_model()
+    kind = _kinds[kind_of(model)]
+    tensors, content = kind.pack(model)
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "kind": kind.name,
+        "maxmargin": maxmargin.__version__,
+        "content": content,
+    }
+    # One metadata entry: safetensors writes several in arbitrary order, and equal models should
+    # give equal files.
+    metadata = {"maxmargin": json.dumps(header, allow_nan=False, sort_keys=True)}
+    contiguous = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
+    with write_atomically(path) as file:
+        file.write(to_bytes(contiguous, metadata=metadata))
+
+
+def load(path: str | os.PathLike) -> Any:
+    """A fitted estimator from a model file; safe with files from strangers.
+
+    Raises
+    ------
+    ValueError
+        The file is no model, is cut short, contradicts itself, or needs a newer maxmargin.
+    """
+    model = load_model(path)
+    kind = kind_of(model)
+    if kind not in _estimators:
+        raise ValueError(f"cannot load {path}: this maxmargin has no estimator for {kind!r} models")
+    return _estimators[kind](model)
+
+
+def load_model(path: str | os.PathLike) -> Any:
+    """The model in a maxmargin or LIBLINEAR file (told apart by content), without an estimator."""
+    from maxmargin.models import liblinear_text
+
+    with open(path, "rb") as file:
+        start = file.read(64)
+    if liblinear_text.looks_like(start):
+        return liblinear_text.read(path)
+    try:
+        tensors, header = _read(path)
+        kind = _kinds[_checked_kind(header)]
+        return kind.unpack(tensors, header["content"])
+    except ValueError as error:
+        raise ValueError(
+            f"cannot load {os.fspath(path)}: {error}; expected a file written by maxmargin's save "
+            "or `maxmargin train`, or a LIBLINEAR text model: write it again"
+        ) from error
+
+
+def is_model(path: str | os.PathLike) -> bool:
+    """Whether a file looks like a model (of ours or of LIBLINEAR) rather than data."""
+    from maxmargin.models import liblinear_text
+
+    with open(path, "rb") as file:
+        start = file.read(64)
+    if liblinear_text.looks_like(start):
+        return True
+    # A safetensors file starts with the length of a JSON object, whose high bytes are zero.
+    return len(start) > 9 and start[6:8] == b"\0\0" and start[8:9] == b"{"
+
+
+def _read(path: str | os.PathLike) -> tuple[Tensors, dict]:
+    """Tensors and our header, once sizes agree with the file's length."""
+    from safetensors import SafetensorError, safe_open
+
+    size = os.path.getsize(path)
+    with open(path, "rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        start = file.read(1)
+    if size < 10 or start != b"{":
+        raise ValueError("it is not a model file")
+    if length > min(size - 8, MAX_HEADER):
+        raise ValueError(f"its header claims {length} bytes but the file has {size}")
+    try:
+        with safe_open(os.fspath(path), framework="numpy") as file:
+            metadata = file.metadata() or {}
+            if "maxmargin" not in metadata:
+                raise ValueError("it is a safetensors file but not a maxmargin model")
+            header = _parse(metadata["maxmargin"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"its contents do not match its header ({error})") from error
+    return tensors, header
+
+
+def _parse(text: str) -> dict:
+    def refuse(constant: str) -> None:
+        raise ValueError(f"its metadata holds {constant}, which is no finite number")
+
+    try:
+        header = json.loads(text, parse_constant=refuse)
+    except RecursionError as error:
+        raise ValueError("its metadata is nested absurdly deep") from error
+    except json.JSONDecodeError as error:
+        raise ValueError(f"its metadata is not JSON ({error})") from error
+    if not isinstance(header, dict):
+        raise ValueError("its metadata is not a JSON object")
+    return header
+
+
+def _checked_kind(header: dict) -> str:
+    version, kind = header.get("version"), header.get("kind")
+    if header.get("format") != FORMAT or type(version) is not int or version < 1:
+        raise ValueError("its metadata does not name a maxmargin format and version")
+    if version > VERSION:
+        raise ValueError(
+            f"it has format version {version} (written by maxmargin {header.get('maxmargin')}) and "
+            f"this maxmargin reads up to {VERSION}: upgrade maxmargin"
+        )
+    if not isinstance(kind, str) or kind not in _kinds:
+        raise ValueError(f"it holds a model of unknown kind {kind!r} (known: {sorted(_kinds)})")
+    if not isinstance(header.get("content"), dict):
+        raise ValueError("its metadata has no content")
+    return kind

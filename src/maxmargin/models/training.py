@@ -1,0 +1,227 @@
+"""From rows and labels to a linear model: one problem for two classes, one each for more.
+
+    problem j    minimise  1/2 ||w||^2 + sum_i C_i max(0, 1 - y_i (<w, x_i> + b))
+                 y_i = +1 if row i has class j, else -1
+                 C_i = C * (weight of row i) * (weight of the class of row i)
+
+The intercept is ``b = B w_last`` of a constant feature B appended to every row, so it is
+regularised like the rest. Estimators and commands both train here: nothing in this file needs
+scikit-learn, whose import takes longer than many a fit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin import _core
+from maxmargin.data.arrays import ArrayRows
+from maxmargin.losses.hinge import Hinge
+from maxmargin.models.linear import LinearModel
+from maxmargin.problem import Callback, Progress, Settings, Solution, Status
+from maxmargin.solvers.run import interruptible
+
+FEW_FEATURES = 500  # up to here Newton's d x d systems cost less than the passes they save
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be solved, how, and when to stop. Construction checks every value.
+
+    Parameters
+    ----------
+    bias : float
+        The constant feature B of the intercept; 0 for no intercept.
+    class_weight : mapping from labels to weights, "balanced" or None
+        Labels it does not name weigh 1.
+    threads : int, optional
+        None for all CPUs this process may use.
+    """
+
+    C: float = 1.0
+    solver: str = "auto"
+    tol: float = 1e-3
+    max_iter: int | None = None
+    max_time: float | None = None
+    bias: float = 1.0
+    class_weight: Mapping | str | None = None
+    threads: int | None = None
+    seed: int = 0
+    callback: Callback | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("C", "tol"):
+            value = getattr(self, name)
+            if not (value > 0 and math.isfinite(value)):
+                raise ValueError(f"{name} must be a positive number; got {value!r}")
+        if not (self.bias >= 0 and math.isfinite(self.bias)):
+            raise ValueError(f"the bias feature must be a number >= 0; got {self.bias!r}")
+        for name in ("max_iter", "max_time", "threads"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ValueError(f"{name} must be positive, or None for no limit; got {value!r}")
+        if self.solver not in ("auto", *SOLVERS):
+            raise ValueError(f"solver {self.solver!r} is none of auto, {', '.join(SOLVERS)}")
+
+
+@dataclass(frozen=True)
+class Start:
+    """A neighbouring problem's answer to begin from: w, and a_i / C_i where the method has them."""
+
+    w: np.ndarray
+    share: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A model, the runs that led to it, and where a neighbouring problem can begin."""
+
+    model: LinearModel
+    solutions: list[Solution]
+    starts: list[Start]
+
+    @property
+    def history(self) -> list[Progress]:
+        """All problems' progress, one after the other."""
+        return [progress for solution in self.solutions for progress in solution.history]
+
+
+def train(
+    X,
+    y: np.ndarray,
+    plan: Plan,
+    sample_weight: np.ndarray | None = None,
+    starts: list[Start] | None = None,
+) -> Trained:
+    """Train on finite rows X (dense or CSR) with labels y of any type that sorts.
+
+    Ctrl-C and `max_time` give the best model so far; its certificates say how good it is.
+    """
+    classes = np.unique(y)
+    codes = np.searchsorted(classes, y)  # several times faster than unique's own inverse
+    if len(classes) < 2:
+        raise ValueError(
+            f"training needs rows of at least two classes; all {len(y)} labels are {classes[:1]!r}"
+        )
+    cost = row_costs(classes, codes, plan, sample_weight)
+    positives = [1] if len(classes) == 2 else range(len(classes))
+    solver, solutions, interrupted = plan.solver, [], False
+    rows = ArrayRows(X, plan.bias)
+    if solver == "auto":
+        solver = pick_solver(rows)
+    remaining = plan.max_time
+    for done, j in enumerate(positives):
+        # Each problem gets its share of the time that is left, so none is starved by the first.
+        share = None if remaining is None else max(remaining, 0.0) / (len(positives) - done)
+        with interruptible(share) as stop:
+            if interrupted:
+                stop.interrupt()
+            pool = _core.Pool(plan.threads or _core.available_cpus(), stop)
+            loss = Hinge(np.where(codes == j, 1.0, -1.0), cost, pool)
+            settings = Settings(plan.tol, plan.max_iter, plan.seed, plan.callback, stop)
+            start = starts[done] if starts is not None else None
+            solutions.append(SOLVERS[solver](rows.with_pool(pool), loss, settings, cost, start))
+        certificate = solutions[-1].certificate
+        interrupted = certificate.status in (Status.INTERRUPTED, Status.CALLBACK)
+        if remaining is not None:
+            remaining -= certificate.seconds
+    model = _model(rows.d, classes, solver, solutions, plan)
+    return Trained(model, solutions, [_start(solution, cost) for solution in solutions])
+
+
+def row_costs(
+    classes: np.ndarray, codes: np.ndarray, plan: Plan, sample_weight: np.ndarray | None
+) -> np.ndarray:
+    """``C_i``. Balanced class weights make every class weigh the same: n / (k n_j), by weight."""
+    n = len(codes)
+    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n,) or not np.isfinite(weight).all() or (weight < 0).any():
+        raise ValueError(f"sample_weight must be {n} finite numbers >= 0")
+    if plan.class_weight is None:
+        return plan.C * weight
+    if isinstance(plan.class_weight, str):
+        if plan.class_weight != "balanced":
+            raise ValueError(
+                f"class_weight {plan.class_weight!r}: expected 'balanced' or a mapping"
+            )
+        total = np.bincount(codes, weight, minlength=len(classes))
+        per_class = total.sum() / (len(classes) * np.where(total > 0, total, 1.0))
+    else:
+        per_class = np.array([plan.class_weight.get(c, 1.0) for c in classes.tolist()], dtype=float)
+        if not np.isfinite(per_class).all() or (per_class < 0).any():
+            raise ValueError(
+                f"class_weight must map labels to numbers >= 0; got {plan.class_weight!r}"
+            )
+    return plan.C * weight * per_class[codes]
+
+
+def pick_solver(rows: ArrayRows) -> str:
+    """The method that measured fastest for rows of this shape."""
+    return "newton" if rows.width <= FEW_FEATURES else "dual"
+
+
+def _bundle(method: str):
+    def solve(rows, loss, settings, cost, start) -> Solution:
+        from maxmargin.solvers import bundle
+
+        w0 = None if start is None else start.w
+        return bundle.solve(rows, loss, settings, method=method, w0=w0)
+
+    return solve
+
+
+def _dual(rows, loss, settings, cost, start) -> Solution:
+    from maxmargin.solvers import dual_descent
+
+    known = start is not None and start.share is not None
+    return dual_descent.solve(rows, loss, settings, a0=start.share * cost if known else None)
+
+
+def _newton(rows, loss, settings, cost, start) -> Solution:
+    from maxmargin.solvers import newton
+
+    known = start is not None and start.share is not None
+    return newton.solve(rows, loss, settings, start=(start.w, start.share) if known else None)
+
+
+SOLVERS: dict[str, Callable[..., Solution]] = {
+    "dual": _dual,
+    "ocas": _bundle("ocas"),
+    "cpa": _bundle("cpa"),
+    "newton": _newton,
+}
+
+
+def _start(solution: Solution, cost: np.ndarray) -> Start:
+    if solution.dual_variables is None:
+        return Start(solution.w, None)
+    share = np.divide(solution.dual_variables, cost, out=np.zeros(len(cost)), where=cost > 0)
+    return Start(solution.w, np.clip(share, 0.0, 1.0))
+
+
+def _model(
+    d: int, classes: np.ndarray, solver: str, solutions: list[Solution], plan: Plan
+) -> LinearModel:
+    W = np.stack([solution.w for solution in solutions])
+    return LinearModel(
+        coef=np.ascontiguousarray(W[:, :d]),
+        intercept=plan.bias * W[:, d] if plan.bias > 0 else np.zeros(len(W)),
+        classes=classes,
+        certificates=tuple(solution.certificate for solution in solutions),
+        solver=solver,
+        parameters={
+            "C": plan.C,
+            "solver": plan.solver,
+            "tol": plan.tol,
+            "max_iter": plan.max_iter,
+            "max_time": plan.max_time,
+            "fit_intercept": plan.bias > 0,
+            "intercept_scaling": plan.bias or 1.0,
+            "class_weight": plan.class_weight,
+            "n_jobs": plan.threads,
+            "random_state": plan.seed,
+        },
+    )
