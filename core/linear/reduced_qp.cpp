@@ -7,7 +7,7 @@
 namespace maxmargin {
 
 namespace {
-constexpr double kDependent = 1e-12;  // smaller pivots, relative to the diagonal, count as zero
+constexpr double kDependent = 1e-13;  // smaller pivots, relative to the diagonal, count as zero
 constexpr int kRebuildAfter = 100;    // updates of the factor before rounding errors are swept out
 }  // namespace
 
@@ -150,19 +150,19 @@ bool ReducedQP::enter(std::size_t plane) {
   Vector row;
   double pivot;
   while (!append_to_factor(plane, row, pivot)) {
-    // The plane depends on the support: shift weight to it at no curvature until another plane is used up.
+    // The plane depends on the support: shift weight to it until another plane is used up.
     Vector direction = row;
     backward(direction);
-    for (double& value : direction) value = -value;
-    const double before = weight(plane);
-    double step = 1 - before;
+    double sum = 0;
+    for (double value : direction) sum += value;
+    if (!(sum > 0.5 && sum < 2)) return false;  // rounding errors rule: weights could not sum to one
+    for (double& value : direction) value /= -sum;
+    double step = 1 - weight(plane);
     for (std::size_t k = 0; k < support_.size(); ++k)
       if (direction[k] < 0) step = std::min(step, weight(support_[k]) / -direction[k]);
-    weight(plane) = before + step;
+    weight(plane) += step;
     if (!move(direction, step)) return false;
-    if (support_.empty()) break;
   }
-  if (!append_to_factor(plane, row, pivot)) return false;
   row.push_back(std::sqrt(pivot));
   L_.push_back(std::move(row));
   support_.push_back(plane);
@@ -191,29 +191,79 @@ int ReducedQP::to_optimum_over_support() {
   }
 }
 
-int ReducedQP::solve(double tolerance) {
+// The planes of steepest ascent and, among those with weight, of steepest descent; and how much any
+// feasible beta could gain at most.
+ReducedQP::Outlook ReducedQP::outlook(const Vector& gradients) const {
+  Outlook found{kZero, kZero, 0, 0};
+  double best = 0, worst = zero_weight_ > 0 ? 0 : std::numeric_limits<double>::infinity(), attained = 0;
+  for (std::size_t j = 0; j < b_.size(); ++j) {
+    attained += beta_[j] * gradients[j];
+    if (gradients[j] > best) {
+      best = gradients[j];
+      found.up = j;
+    }
+    if (beta_[j] > 0 && gradients[j] < worst) {
+      worst = gradients[j];
+      found.down = j;
+    }
+  }
+  found.possible_gain = best - attained;
+  found.slope = best - worst;
+  return found;
+}
+
+ReducedQP::Vector ReducedQP::gradients() const {
+  Vector g(b_.size());
+  for (std::size_t j = 0; j < b_.size(); ++j) g[j] = gradient(j);
+  return g;
+}
+
+int ReducedQP::follow_active_set(double tolerance) {
   const int limit = 20 + 4 * static_cast<int>(b_.size());
   for (int steps = 0;;) {
     if (changes_since_rebuild_ > kRebuildAfter) rebuild();
     steps += to_optimum_over_support();
-    double best = -std::numeric_limits<double>::infinity(), attained = 0;
-    std::size_t entering = kZero;
-    for (std::size_t j = 0; j < b_.size(); ++j) {
-      const double g = gradient(j);
-      attained += beta_[j] * g;
-      if (g > best) {
-        best = g;
-        entering = j;
-      }
-    }
-    if (best < 0) {  // the zero plane has gradient 0
-      best = 0;
-      entering = kZero;
-    }
-    const bool inside = std::find(support_.begin(), support_.end(), entering) != support_.end();
-    if (best - attained <= tolerance || inside || steps >= limit || !enter(entering)) return steps;
+    const Outlook next = outlook(gradients());
+    const bool inside = std::find(support_.begin(), support_.end(), next.up) != support_.end();
+    if (next.possible_gain <= tolerance || inside || steps >= limit || !enter(next.up)) return steps;
     ++steps;
   }
+}
+
+// Moves weight from one plane to another, the pair of steepest slope: slow but immune to dependence.
+int ReducedQP::follow_pairs(double tolerance) {
+  Vector g = gradients();
+  const int limit = 200 + 20 * static_cast<int>(b_.size());
+  int steps = 0;
+  for (; steps < limit; ++steps) {
+    const Outlook next = outlook(g);
+    if (next.possible_gain <= tolerance || next.up == next.down) break;
+    const double curvature = product(next.up, next.up) + product(next.down, next.down) -
+                             2 * product(next.up, next.down);
+    const double most = weight(next.down);
+    const double step = curvature > 0 ? std::min(next.slope / curvature, most) : most;
+    weight(next.up) += step;
+    weight(next.down) = step == most ? 0.0 : most - step;
+    for (std::size_t j = 0; j < b_.size(); ++j)
+      g[j] -= step * (product(j, next.up) - product(j, next.down));
+  }
+  if (steps > 0) {
+    support_.clear();
+    if (zero_weight_ > 0) support_.push_back(kZero);
+    for (std::size_t j = 0; j < b_.size(); ++j)
+      if (beta_[j] > 0) support_.push_back(j);
+    rebuild();
+  }
+  return steps;
+}
+
+int ReducedQP::solve(double tolerance) {
+  const int steps = follow_active_set(tolerance);
+  double sum = zero_weight_;  // sweep out the rounding errors of the weights
+  for (double value : beta_) sum += value;
+  for (double& value : beta_) value /= sum;
+  zero_weight_ /= sum;
+  return outlook(gradients()).possible_gain <= tolerance ? steps : steps + follow_pairs(tolerance);
 }
 
 }  // namespace maxmargin

@@ -4,7 +4,8 @@
 //
 // by a primal active set method: beta is the exact optimum over its support, whose Cholesky factor is
 // kept up to date, and one plane enters or leaves at a time. From one iteration of the outer method to
-// the next only a plane or two change, so a warm start needs a handful of O(support^2) updates.
+// the next only a plane or two change, so a warm start needs a handful of O(support^2) updates. Where
+// planes are so close to dependent that the factor loses its digits, pairwise steps finish the work.
 //
 // The weight left over, 1 - sum beta, belongs to a zero plane (a = 0, b = 0), so that the weights always
 // sum to one. Adding `shift` to every product then changes nothing but a constant, and makes the factor
@@ -37,6 +38,14 @@ class ReducedQP {
   double offset(std::size_t j) const { return j == kZero ? 0.0 : b_[j]; }
   double& weight(std::size_t j) { return j == kZero ? zero_weight_ : beta_[j]; }
   double gradient(std::size_t j) const;
+  Vector gradients() const;
+  struct Outlook {
+    std::size_t up, down;  // the pair of planes with the steepest slope
+    double possible_gain, slope;
+  };
+  Outlook outlook(const Vector& gradients) const;
+  int follow_active_set(double tolerance);
+  int follow_pairs(double tolerance);
 
   bool append_to_factor(std::size_t plane, Vector& reduced, double& pivot) const;
   bool enter(std::size_t plane);

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from maxmargin import data, report
-    from maxmargin.estimators.linear import LinearSVC, LinearSVCCV
+    from maxmargin.estimators import LinearSVC, LinearSVCCV
 
 __version__ = "0.1.0"
 __all__ = ["LinearSVC", "LinearSVCCV", "__version__", "data", "load", "report"]
@@ -16,7 +16,7 @@ __all__ = ["LinearSVC", "LinearSVCCV", "__version__", "data", "load", "report"]
 # Imported when first used: scikit-learn alone takes longer to import than many a fit.
 _HOMES = {
     "LinearSVC": "maxmargin.estimators.linear",
-    "LinearSVCCV": "maxmargin.estimators.linear",
+    "LinearSVCCV": "maxmargin.estimators.linear_cv",
 }
 _FOLDERS = ("data", "report")
 

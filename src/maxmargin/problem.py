@@ -16,7 +16,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from maxmargin._core import Stop
 
 
-class Status(str, Enum):
+class Status(StrEnum):
     """Why a run ended."""
 
     OPTIMAL = "optimal"  # the gap is within the tolerance
@@ -34,9 +34,6 @@ class Status(str, Enum):
     INTERRUPTED = "interrupted"  # Ctrl-C
     CALLBACK = "callback"  # the caller's callback asked to stop
     STALLED = "stalled"  # rounding error: no further progress is possible in float64
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True)
@@ -63,8 +60,8 @@ class Certificate:
 
     def __str__(self) -> str:
         return (
-            f"objective {self.primal:.6g}, at most {max(self.relative_gap, 0.0):.2g} above the best "
-            f"possible ({self.status}, {self.n_iter} iterations, {self.seconds:.3g} s)"
+            f"objective {self.primal:.6g}, at most {max(self.relative_gap, 0.0):.2g} above the "
+            f"best possible ({self.status}, {self.n_iter} iterations, {self.seconds:.3g} s)"
         )
 
     def as_dict(self) -> dict[str, float | int | str]:
@@ -113,7 +110,7 @@ class Settings:
 
 @dataclass
 class Solution:
-    """What a solver gives back. `dual_variables` (a_i >= 0) where the method has them: a warm start."""
+    """What a solver gives back; with `dual_variables` (a_i >= 0) where the method has them."""
 
     w: np.ndarray
     certificate: Certificate

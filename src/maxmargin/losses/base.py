@@ -11,6 +11,7 @@ class Loss(Protocol):
     """A convex R(p) >= 0 of the predictions p = X w; C and all weights are part of it."""
 
     n: int
+    at_zero: float  # R(0), known without looking at predictions
 
     def evaluate(self, p: np.ndarray) -> tuple[float, np.ndarray]:
         """``R(p)`` and a subgradient ``l = dR/dp``."""

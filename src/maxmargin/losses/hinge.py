@@ -21,14 +21,15 @@ class Hinge:
 
     def __init__(self, y: np.ndarray, cost, pool: _core.Pool) -> None:
         self.q = np.ascontiguousarray(y * np.asarray(cost, dtype=np.float64), dtype=np.float64)
-        self.n = self.q.shape[0]
-        self.pool = pool
+        self.n, self.pool = self.q.shape[0], pool
+        self.at_zero = float(np.abs(self.q).sum())
 
     def thinned(self, step: int) -> Hinge:
         """The loss of every `step`-th row, standing for all of them."""
         other = object.__new__(Hinge)
         other.q = self.q[::step] * step
         other.n, other.pool = other.q.shape[0], self.pool
+        other.at_zero = float(np.abs(other.q).sum())
         return other
 
     def value(self, p: np.ndarray) -> float:

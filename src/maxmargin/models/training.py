@@ -12,7 +12,9 @@ scikit-learn, whose import takes longer than many a fit.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,10 +23,11 @@ from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
 from maxmargin.losses.hinge import Hinge
 from maxmargin.models.linear import LinearModel
-from maxmargin.problem import Callback, Progress, Settings, Solution, Status
-from maxmargin.solvers.run import interruptible
+from maxmargin.problem import Callback, Clock, Progress, Settings, Solution, Status
+from maxmargin.solvers.run import catch_interrupts
 
 FEW_FEATURES = 500  # up to here Newton's d x d systems cost less than the passes they save
+NNZ_PER_THREAD = 50_000  # less work than this is done before a second thread has started
 
 
 @dataclass(frozen=True)
@@ -100,36 +103,62 @@ def train(
 
     Ctrl-C and `max_time` give the best model so far; its certificates say how good it is.
     """
-    classes = np.unique(y)
+    classes = check_classes(y)
     codes = np.searchsorted(classes, y)  # several times faster than unique's own inverse
-    if len(classes) < 2:
-        raise ValueError(
-            f"training needs rows of at least two classes; all {len(y)} labels are {classes[:1]!r}"
-        )
     cost = row_costs(classes, codes, plan, sample_weight)
-    positives = [1] if len(classes) == 2 else range(len(classes))
-    solver, solutions, interrupted = plan.solver, [], False
+    positives = [1] if len(classes) == 2 else list(range(len(classes)))
     rows = ArrayRows(X, plan.bias)
-    if solver == "auto":
-        solver = pick_solver(rows)
-    remaining = plan.max_time
-    for done, j in enumerate(positives):
-        # Each problem gets its share of the time that is left, so none is starved by the first.
-        share = None if remaining is None else max(remaining, 0.0) / (len(positives) - done)
-        with interruptible(share) as stop:
-            if interrupted:
-                stop.interrupt()
-            pool = _core.Pool(plan.threads or _core.available_cpus(), stop)
-            loss = Hinge(np.where(codes == j, 1.0, -1.0), cost, pool)
-            settings = Settings(plan.tol, plan.max_iter, plan.seed, plan.callback, stop)
-            start = starts[done] if starts is not None else None
-            solutions.append(SOLVERS[solver](rows.with_pool(pool), loss, settings, cost, start))
-        certificate = solutions[-1].certificate
-        interrupted = certificate.status in (Status.INTERRUPTED, Status.CALLBACK)
-        if remaining is not None:
-            remaining -= certificate.seconds
+    solver = pick_solver(rows) if plan.solver == "auto" else plan.solver
+    threads = useful_threads(plan.threads, rows)
+    side_by_side = min(threads, len(positives))
+    clock = Clock()
+
+    def solve(k: int) -> Solution:
+        """Problem k, with its share of the time left, so that none is starved by those before it."""
+        rounds = math.ceil((len(positives) - k) / side_by_side)
+        share = None if plan.max_time is None else max(plan.max_time - clock(), 0.0) / rounds
+        stop = interrupts.new_stop(share)
+        pool = _core.Pool(threads if side_by_side == 1 else 1, stop)
+        loss = Hinge(np.where(codes == positives[k], 1.0, -1.0), cost, pool)
+        settings = Settings(plan.tol, plan.max_iter, plan.seed, plan.callback, stop)
+        start = None if starts is None else starts[k]
+        solution = SOLVERS[solver](rows.with_pool(pool), loss, settings, cost, start)
+        if solution.certificate.status is Status.CALLBACK:
+            interrupts.interrupt()
+        return solution
+
+    with catch_interrupts() as interrupts:
+        if side_by_side == 1:
+            solutions = [solve(k) for k in range(len(positives))]
+        else:
+            with ThreadPoolExecutor(side_by_side) as executor:
+                solutions = list(executor.map(solve, range(len(positives))))
     model = _model(rows.d, classes, solver, solutions, plan)
     return Trained(model, solutions, [_start(solution, cost) for solution in solutions])
+
+
+def check_classes(y: np.ndarray) -> np.ndarray:
+    """The classes in y, of which there must be two."""
+    classes = np.unique(y)
+    if len(classes) < 2:
+        raise ValueError(
+            f"training needs two classes or more, but y has one class only: {classes[0]!s} in all "
+            f"{len(y)} rows"
+        )
+    return classes
+
+
+def useful_threads(threads: int | None, rows: ArrayRows) -> int:
+    """As many as granted, but no more than the work can feed: starting one takes time too."""
+    return min(threads or granted_cpus(), 1 + rows.nnz // NNZ_PER_THREAD)
+
+
+def granted_cpus() -> int:
+    """CPUs this process may use: its affinity mask, and no more than OMP_NUM_THREADS, by which
+    joblib keeps processes side by side from crowding each other."""
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    cpus = _core.available_cpus()
+    return min(cpus, int(limit)) if limit.isdigit() and int(limit) > 0 else cpus
 
 
 def row_costs(

@@ -10,8 +10,8 @@ problem is a lower bound on P that rises with every plane; P at the best w seen 
     w_c   where the next plane touches R          mu   how far w_c goes from w_b towards w_t
     p_*   predictions X w_*                       l    subgradient of R in the predictions p_c
 
-Only ``p_t = X w_t`` and ``a = X^T l`` touch the data: two passes an iteration. Predictions of w_b and
-w_c are combinations of those already known.
+Only ``p_t = X w_t`` and ``a = X^T l`` touch the data: two passes an iteration. Predictions of w_b
+and w_c are combinations of those already known.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def solve(
     """
     run = Run(settings)
     planes = Planes(rows.width, getattr(rows, "pool", None))
-    best, D = Point(np.zeros(rows.width), np.zeros(rows.n), np.inf, 0.0), 0.0
+    best, D = Point(np.zeros(rows.width), np.zeros(rows.n), loss.at_zero, 0.0), 0.0
     try:
         best, l = start(rows, loss, w0)  # noqa: E741
         p_c, R_c, iteration = best.p, best.R, 0

@@ -2,9 +2,9 @@
 
     maximise   D(a) = sum_i a_i - 1/2 ||w||^2,   w = sum_i a_i y_i x_i,      0 <= a_i <= C_i
 
-The core visits rows in random order and sets aside those that sit firmly at a bound. This loop decides
-when to look at all rows. One such look costs one pass, and gives: the gap, the predictions that bring
-back rows set aside wrongly, and a better primal point on the line from the best one so far.
+The core visits rows in random order and sets aside those that sit firmly at a bound. This loop
+decides when to look at all rows. One such look costs one pass, and gives: the gap, the predictions
+that bring back rows set aside wrongly, and a better primal point on the line from the best one.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import numpy as np
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
 from maxmargin.losses.hinge import Hinge
-from maxmargin.problem import Settings, Solution
+from maxmargin.problem import Certificate, Settings, Solution
 from maxmargin.solvers.bundle import Point, line_search
 from maxmargin.solvers.run import Run
 from maxmargin.solvers.vectors import norm2
 
-# Work between two looks at all rows: at least so many passes' worth of visits and so large a share of all
-# visits so far, unless the violation of the optimality conditions has fallen to this fraction before.
+# Work between two looks at all rows: at least so many passes' worth of visits and so large a share
+# of all visits so far, unless the violation of optimality has fallen to this fraction before.
 LEAST_WORK = 1.0
 WORK_SHARE = 0.2
 PROGRESS = 0.3
@@ -84,8 +84,7 @@ class Best:
     """The best primal and dual points seen; at first w = 0 and a = 0."""
 
     def __init__(self, rows: ArrayRows, loss: Hinge) -> None:
-        R = float(np.abs(loss.q).sum())
-        self.point = Point(np.zeros(rows.width), np.zeros(rows.n), R, 0.0)
+        self.point = Point(np.zeros(rows.width), np.zeros(rows.n), loss.at_zero, 0.0)
         self.a, self.D = np.zeros(rows.n), 0.0
 
     def note(
@@ -96,7 +95,7 @@ class Best:
         if D > self.D:
             self.a, self.D = a.copy(), D
 
-    def certify(self, rows: ArrayRows, loss: Hinge, run: Run):
+    def certify(self, rows: ArrayRows, loss: Hinge, run: Run) -> Certificate:
         """Both bounds from fresh passes over the data, unless a stop was asked for."""
         P = self.point.P
         try:

@@ -48,6 +48,9 @@ class Planes:
         """w at the minimum of ``1/2 ||w||^2 + max(0, planes)``, and a lower bound on that minimum."""
         self._qp.solve(tolerance)
         beta = self._qp.beta
+        beta /= max(
+            1.0, float(beta.sum())
+        )  # feasible to the last digit, or the bound would not hold
         self._idle = np.where(beta > 0, 0, self._idle + 1)
         w = -self._rows().combine(beta)
         return w, inner(beta, self._b) - 0.5 * norm2(w)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import signal
 import threading
 from collections.abc import Iterator
@@ -10,29 +11,58 @@ from collections.abc import Iterator
 from maxmargin import _core
 from maxmargin.problem import Certificate, Clock, Progress, Settings, Status
 
+PATIENCE = 500  # records without any progress of the gap: rounding errors rule
+
+
+class Interrupts:
+    """The stop flags of computations that run side by side: an interrupt reaches all of them."""
+
+    def __init__(self) -> None:
+        self._stops: list[_core.Stop] = []
+        self.requested = False
+
+    def new_stop(self, max_time: float | None = None) -> _core.Stop:
+        """A flag that the clock raises after `max_time` seconds, and `interrupt` at any time."""
+        stop = _core.Stop()
+        if max_time is not None:
+            stop.set_deadline(float(max_time))
+        self._stops.append(stop)
+        if self.requested:
+            stop.interrupt()
+        return stop
+
+    def interrupt(self) -> None:
+        self.requested = True
+        for stop in self._stops:
+            stop.interrupt()
+
 
 @contextlib.contextmanager
-def interruptible(max_time: float | None = None) -> Iterator[_core.Stop]:
-    """A stop flag that Ctrl-C raises and that the clock raises after `max_time` seconds.
+def catch_interrupts() -> Iterator[Interrupts]:
+    """While the block runs, Ctrl-C does not raise KeyboardInterrupt: computations end by themselves
+    and give what they have.
 
-    While the block runs, Ctrl-C does not raise KeyboardInterrupt: the computation ends by itself
-    and gives what it has. Signals reach the main thread only, and a handler the user installed
-    is left alone.
+    Signals reach the main thread only, and a handler the user installed is left alone.
     """
-    stop = _core.Stop()
-    if max_time is not None:
-        stop.set_deadline(float(max_time))
+    interrupts = Interrupts()
     ours = (
         threading.current_thread() is threading.main_thread()
         and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     )
     if ours:
-        signal.signal(signal.SIGINT, lambda *_: stop.interrupt())
+        signal.signal(signal.SIGINT, lambda *_: interrupts.interrupt())
     try:
-        yield stop
+        yield interrupts
     finally:
         if ours:
             signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextlib.contextmanager
+def interruptible(max_time: float | None = None) -> Iterator[_core.Stop]:
+    """The stop flag of one computation, raised by Ctrl-C or after `max_time` seconds."""
+    with catch_interrupts() as interrupts:
+        yield interrupts.new_stop(max_time)
 
 
 class Run:
@@ -43,11 +73,14 @@ class Run:
         self.clock = Clock()
         self.history: list[Progress] = []
         self.status: Status | None = None
+        self._gap, self._records_at_progress = math.inf, 0
 
     def record(self, iteration: int, primal: float, dual: float) -> bool:
         """Notes a certified pair of bounds; True if the run should end here."""
         progress = Progress(iteration, self.clock(), primal, dual)
         self.history.append(progress)
+        if primal - dual < 0.999 * self._gap:
+            self._gap, self._records_at_progress = primal - dual, len(self.history)
         if progress.relative_gap <= self.settings.tol:
             self.status = Status.OPTIMAL
         elif self.settings.callback is not None and self.settings.callback(progress):
@@ -56,6 +89,8 @@ class Run:
             self.status = Status.MAX_ITER
         elif self.settings.stop is not None and self.settings.stop.poll():
             self.stopped()
+        elif len(self.history) - self._records_at_progress > PATIENCE:
+            self.status = Status.STALLED
         return self.status is not None
 
     def stopped(self) -> None:
@@ -66,6 +101,8 @@ class Run:
 
     def certify(self, primal: float, dual: float) -> Certificate:
         """The certificate of the answer returned; its status is what the numbers say."""
+        if primal < dual <= primal * (1 + 1e-9):
+            dual = primal  # equal but for rounding
         iterations = self.history[-1].iteration if self.history else 0
         certificate = Certificate(primal, dual, Status.OPTIMAL, iterations, self.clock())
         if certificate.relative_gap <= self.settings.tol:

@@ -1,0 +1,75 @@
+"""What all linear estimators share: parameters checked, rows validated, certificates shown."""
+
+from __future__ import annotations
+
+import numbers
+import sys
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from maxmargin.models.training import granted_cpus
+from maxmargin.problem import Callback, Certificate, Progress, Status
+
+
+def threads_of(n_jobs: int | None) -> int | None:
+    """Threads for scikit-learn's `n_jobs`; None (all CPUs granted) stays None."""
+    if n_jobs is None:
+        return None
+    if not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
+        raise ValueError(f"n_jobs must be a whole number other than 0, or None; got {n_jobs!r}")
+    return int(n_jobs) if n_jobs > 0 else max(1, granted_cpus() + 1 + int(n_jobs))
+
+
+def seed_of(random_state) -> int:
+    """A seed. None means 0, so that fits repeat without touching a global generator."""
+    if random_state is None:
+        return 0
+    if isinstance(random_state, numbers.Integral):
+        return int(random_state) % 2**63
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**62))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    raise ValueError(
+        f"random_state must be None, a whole number or a numpy generator; got {random_state!r}"
+    )
+
+
+def progress_callback(callback: Callback | None, verbose: int) -> Callback | None:
+    """The user's callback, and a line on standard error a step if `verbose`."""
+    if not verbose:
+        return callback
+
+    def show(progress: Progress) -> bool | None:
+        print(
+            f"iteration {progress.iteration:5d}  objective {progress.primal:.8g}  "
+            f"relative gap {progress.relative_gap:.2e}  {progress.seconds:.2f} s",
+            file=sys.stderr,
+        )
+        return callback(progress) if callback is not None else None
+
+    return show
+
+
+REASONS = {
+    Status.MAX_ITER: "max_iter was reached",
+    Status.MAX_TIME: "max_time was reached",
+    Status.INTERRUPTED: "it was interrupted",
+    Status.CALLBACK: "the callback asked to stop",
+    Status.STALLED: "rounding errors leave no room for progress",
+}
+
+
+def warn_if_missed(certificate: Certificate, tol: float) -> None:
+    """Says so, with the gap reached, if an answer is not within the tolerance."""
+    if certificate.status is Status.OPTIMAL:
+        return
+    warnings.warn(
+        f"training ended with a relative duality gap of {certificate.relative_gap:.2g} (tol is "
+        f"{tol:g}) because {REASONS[certificate.status]}. The model is the best so far; "
+        "certificate_ says how good it is.",
+        ConvergenceWarning,
+        stacklevel=3,
+    )
