@@ -7,6 +7,8 @@ import pytest
 
 from maxmargin.problem import Progress
 from maxmargin.report import gap_chart, terminal, training_curve
+from maxmargin.report.pictures import summary
+from maxmargin.report.runs import runs
 
 
 @pytest.fixture
@@ -28,6 +30,16 @@ def test_one_moment_is_enough_for_a_picture(tmp_path):
     pytest.importorskip("matplotlib")
     training_curve([Progress(0, 0.0, 0.0, 0.0)], tmp_path / "run.png")
     assert (tmp_path / "run.png").stat().st_size > 0
+
+
+def test_several_problems_are_drawn_apart(history, tmp_path):
+    pytest.importorskip("matplotlib")
+    both = [*history, *history[:40]]
+    assert [len(part) for part in runs(both)] == [60, 40]
+    assert summary(runs(both)) == "2 problems, at most 59 iterations, 0.59 s, gap 1.8e-01"
+    training_curve(both, tmp_path / "run.png", tol=1e-3)
+    assert (tmp_path / "run.png").stat().st_size > 0
+    assert "0.39 s" in gap_chart(both)  # the second ended further away
 
 
 def test_an_unknown_format_is_refused_and_leaves_nothing(history, tmp_path):

@@ -23,13 +23,18 @@ def fail(error: object) -> NoReturn:
         error = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     elif isinstance(error, MemoryError):
         error = f"not enough memory ({error}); use fewer rows or a machine with more"
-    sys.stderr.write(f"maxmargin: {' '.join(str(error).split())}\n")
+    sys.stderr.write(f"{_line_start()}maxmargin: {' '.join(str(error).split())}\n")
     raise typer.Exit(1)
 
 
 def warn(message: str) -> None:
     """Something the user should know though the command succeeds."""
-    sys.stderr.write(f"maxmargin: warning: {message}\n")
+    sys.stderr.write(f"{_line_start()}maxmargin: warning: {message}\n")
+
+
+def _line_start() -> str:
+    """What removes a progress line that may be there."""
+    return "\r\x1b[K" if sys.stderr.isatty() else ""
 
 
 def json_line(value: object) -> str:

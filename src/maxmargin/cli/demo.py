@@ -21,13 +21,14 @@ def demo(
 ) -> None:
     """Train on bundled real data; show the certificate, the test accuracy and the run."""
     from maxmargin import data
+    from maxmargin.cli.rows import labels_of
     from maxmargin.models import save
     from maxmargin.models.labels import whole_numbers
     from maxmargin.report import gap_chart
 
     training, test = data.load_demo()
     for dataset in (training, test):
-        dataset.y = whole_numbers(dataset.y)
+        dataset.y = whole_numbers(labels_of(dataset))
     n, d = training.X.shape
     typer.echo(f"UCI Adult (excerpt): who earns more than $50K? {n} people, {d} features.")
     choices = fitting.Choices(

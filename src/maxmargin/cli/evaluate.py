@@ -44,7 +44,6 @@ def evaluate(
         threads=threads,
         dtype=dtype,
     )
-    rows.need_labels(dataset)
     scores, area = measure(kept, dataset, threads)
     if json:
         print_json(as_dict(scores, area))
@@ -64,7 +63,7 @@ def measure(
     binary = values.ndim == 1
     predicted = (values > 0).astype(np.intp) if binary else np.argmax(values, axis=1)
     classes = rows.label_names(model.classes)
-    truth = rows.label_names(dataset.y)
+    truth = rows.label_names(rows.labels_of(dataset))
     scores = measures.confusion(truth, predicted, classes, dataset.weight)
     if not binary or len(scores.labels) > 2:
         return scores, None

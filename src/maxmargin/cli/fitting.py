@@ -50,9 +50,11 @@ class Found:
 
 def fit_linear(dataset: Dataset, C: float, choices: Choices, callback: Callback | None) -> Fitted:
     """Train on labelled rows. Ctrl-C gives the best model so far."""
+    from maxmargin.cli.rows import labels_of
     from maxmargin.models.training import train
 
-    trained = train(dataset.X, dataset.y, plan(dataset, C, choices, callback), dataset.weight)
+    task = plan(dataset, C, choices, callback)
+    trained = train(dataset.X, labels_of(dataset), task, dataset.weight)
     return Fitted(with_columns(trained.model, dataset), trained.history)
 
 
@@ -60,11 +62,12 @@ def plan(dataset: Dataset, C: float, choices: Choices, callback: Callback | None
     """The options as training knows them."""
     import numpy as np
 
+    from maxmargin.cli.rows import labels_of
     from maxmargin.models.training import Plan
 
     weights = None
     if choices.class_weight:
-        weights = class_weights(choices.class_weight, np.unique(dataset.y).tolist())
+        weights = class_weights(choices.class_weight, np.unique(labels_of(dataset)).tolist())
     return Plan(
         C=C,
         solver=choices.solver,
@@ -87,3 +90,20 @@ def with_columns(model: LinearModel, dataset: Dataset) -> LinearModel:
         feature_names=None if names is None else tuple(names),
         index_base=dataset.index_base,
     )
+
+
+def search_linear(
+    dataset: Dataset,
+    Cs: int | list[float],
+    folds: int,
+    choices: Choices,
+    callback: Callback | None,
+) -> Found:
+    """The best C by cross-validation, and the model it gives on all rows."""
+    from maxmargin.cli.rows import labels_of
+    from maxmargin.models.search import search_C
+
+    task = plan(dataset, 1.0, choices, callback)
+    found = search_C(dataset.X, labels_of(dataset), task, Cs, folds, dataset.weight)
+    fitted = Fitted(with_columns(found.trained.model, dataset), found.trained.history)
+    return Found(found.C, found.Cs.tolist(), found.scores, fitted)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -64,10 +64,11 @@ def about_data(dataset: Dataset) -> dict:
     import numpy as np
     import scipy.sparse as sp
 
-    n, d = dataset.X.shape
-    nonzeros = dataset.X.nnz if sp.issparse(dataset.X) else int(np.count_nonzero(dataset.X))
+    X: Any = dataset.X
+    n, d = X.shape
+    nonzeros = int(X.count_nonzero()) if sp.issparse(X) else int(np.count_nonzero(X))
     facts: dict = {
-        "kind": "sparse rows" if sp.issparse(dataset.X) else "dense rows",
+        "kind": "sparse rows" if sp.issparse(X) else "dense rows",
         "rows": n,
         "features": d,
         "nonzeros": nonzeros,

@@ -41,13 +41,15 @@ def read(
 def read_labelled(source: str, **options: Any) -> Dataset:
     """`read`, where labels are needed."""
     dataset = read(source, **options)
-    need_labels(dataset)
+    labels_of(dataset)
     return dataset
 
 
-def need_labels(dataset: Dataset) -> None:
+def labels_of(dataset: Dataset) -> np.ndarray:
+    """The labels, which must be there."""
     if dataset.y is None:
         raise ValueError(f"{dataset.source}: has no labels: name their column with --target")
+    return dataset.y
 
 
 def read_for(model: LinearModel, source: str, **options: Any) -> Dataset:
@@ -98,7 +100,7 @@ def _check_base(dataset: Dataset, model: LinearModel) -> None:
             "first feature is number 1: number the features of both files alike"
         )
     if bases == (1, 0):
-        X = dataset.X
+        X: Any = dataset.X
         shape = (X.shape[0], X.shape[1] + 1)
         dataset.X = sp.csr_matrix((X.data, X.indices + 1, X.indptr), shape=shape, copy=False)
 
@@ -107,7 +109,7 @@ def _as_wide_as(d: int, dataset: Dataset):
     """X with d columns. Sparse rows may lack trailing features, or have ones never seen."""
     import scipy.sparse as sp
 
-    X = dataset.X
+    X: Any = dataset.X
     if X.shape[1] == d:
         return X
     if not sp.issparse(X):

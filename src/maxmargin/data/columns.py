@@ -6,8 +6,6 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
-import pyarrow as pa
-
 from maxmargin.data.errors import DataError
 
 Column = str | int
@@ -81,18 +79,6 @@ def choose(
     return Roles(features, target, qid, weight)
 
 
-def check_numeric(name: str, schema: pa.Schema, features: list[str]) -> None:
-    """Refuse features that are not numbers."""
-    for feature in features:
-        kind = schema.field(feature).type
-        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-        if not (is_numeric(kind) or pa.types.is_null(kind)):
-            raise DataError(
-                f"{name}: column {feature!r} holds {kind}; expected numbers; encode it as numbers, "
-                "drop it, or name it as the target"
-            )
-
-
 def _check_names(name: str, names: list[str]) -> None:
     if "" in names:
         raise DataError(
@@ -133,15 +119,4 @@ def _target_by_name(name: str, columns: list[str]) -> str:
     raise DataError(
         f"{name}: found columns {some}; expected one named {', '.join(TARGET_NAMES)}; say which "
         "one holds the labels (target=...), or that none does (target=False)"
-    )
-
-
-def is_numeric(kind: pa.DataType) -> bool:
-    """Whether values of an Arrow type are numbers (true and false count as 1 and 0)."""
-    types = pa.types
-    return (
-        types.is_integer(kind)
-        or types.is_floating(kind)
-        or types.is_boolean(kind)
-        or types.is_decimal(kind)
     )

@@ -13,6 +13,7 @@ from maxmargin.data.columns import QID_NAME, TARGET_NAMES, WEIGHT_NAME, Wanted, 
 from maxmargin.data.dataset import Dataset
 from maxmargin.data.errors import DataError
 from maxmargin.data.files import Content
+from maxmargin.data.looking import delimiter_of, first_lines
 from maxmargin.data.tables import ROWS_AT_ONCE, Filled
 
 # A number, or a mark for a missing one.
@@ -65,12 +66,6 @@ def _as_numbers_if_all_are(column: pa.ChunkedArray) -> pa.ChunkedArray:
         except pa.ArrowInvalid:
             continue
     return trimmed
-
-
-def delimiter_of(line: str) -> str | None:
-    """The delimiter that cuts a line into most fields, if any does."""
-    best = max(",;\t", key=line.count)
-    return best if best in line else None
 
 
 class _CsvText:
@@ -163,12 +158,3 @@ class _CsvText:
         carriage = text[np.minimum(starts, len(text) - 1)] == ord("\r")
         filled = np.flatnonzero((length > 1) | ((length == 1) & ~carriage))
         return int(filled[min(nth, len(filled)) - 1]) + 1
-
-
-def first_lines(content: Content, count: int) -> list[str]:
-    """The first lines that are not blank, among the first 256 KB, for a look at the format."""
-    start = content.bytes[: 1 << 18].tobytes().removeprefix(b"\xef\xbb\xbf")
-    lines = start.decode("utf-8", "replace").split("\n")
-    if len(start) < len(content.bytes) and len(lines) > 1:
-        lines.pop()  # it may be cut
-    return [line for line in lines if line.strip()][:count]

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-import pyarrow as pa
 
 from maxmargin.data.errors import DataError
 
@@ -40,6 +39,19 @@ class _KeptOpen:
     def close(self) -> None:
         self.flush()
         self.closed = True
+
+
+# pyarrow takes a quarter of a second to import, so only those who use it wait for it.
+def _unpack_zstd(stream: IO[bytes]) -> Any:
+    import pyarrow as pa
+
+    return pa.CompressedInputStream(stream, "zstd")
+
+
+def _pack_zstd(stream: IO[bytes]) -> Any:
+    import pyarrow as pa
+
+    return pa.CompressedOutputStream(_KeptOpen(stream), "zstd")
 
 
 @dataclass(frozen=True)
@@ -80,8 +92,8 @@ COMPRESSIONS = (
         "zstd",
         b"\x28\xb5\x2f\xfd",
         ".zst",
-        lambda stream: pa.CompressedInputStream(stream, "zstd"),
-        lambda stream: pa.CompressedOutputStream(_KeptOpen(stream), "zstd"),
+        _unpack_zstd,
+        _pack_zstd,
     ),
 )
 

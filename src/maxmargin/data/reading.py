@@ -8,11 +8,12 @@ from typing import Literal
 import numpy as np
 
 from maxmargin import _core
-from maxmargin.data import csv_text, files, svmlight, tables
+from maxmargin.data import files, svmlight
 from maxmargin.data.columns import Column, Wanted
 from maxmargin.data.dataset import Dataset
 from maxmargin.data.errors import DataError
 from maxmargin.data.files import Content, Source
+from maxmargin.data.looking import delimiter_of, first_lines
 
 FORMATS = ("svmlight", "csv", "parquet", "arrow")
 
@@ -101,6 +102,8 @@ def open(
         return dataset
 
     _refuse(content, kind, zero_based=None if zero_based == "auto" else zero_based)
+    from maxmargin.data import csv_text, tables  # they need pyarrow, which is slow to import
+
     wanted = Wanted(target, qid, weight)
     if kind == "csv":
         dataset = csv_text.read_csv(content, wanted, dtype=number, threads=threads)
@@ -128,13 +131,11 @@ def recognise(content: Content) -> str:
         return "parquet"
     if first.startswith(b"ARROW1"):
         return "arrow"
-    lines = [
-        line for line in csv_text.first_lines(content, 100) if not line.lstrip().startswith("#")
-    ]
+    lines = [line for line in first_lines(content, 100) if not line.lstrip().startswith("#")]
     for line in lines:
         if _SVMLIGHT_LINE.match(line):
             return "svmlight"
-        if csv_text.delimiter_of(line) is not None:
+        if delimiter_of(line) is not None:
             return "csv"
         if _ENTRY_LIKE.match(line):
             return "svmlight"

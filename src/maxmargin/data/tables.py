@@ -18,9 +18,7 @@ from maxmargin.data.columns import (
     WEIGHT_NAME,
     Roles,
     Wanted,
-    check_numeric,
     choose,
-    is_numeric,
 )
 from maxmargin.data.dataset import Dataset
 from maxmargin.data.errors import DataError
@@ -62,6 +60,29 @@ def _dataset(
     roles = choose(name, schema.names, wanted)
     check_numeric(name, schema, roles.features)
     return Filled(name, schema, roles, n, dtype).dataset(batches, feature_names=roles.features)
+
+
+def check_numeric(name: str, schema: pa.Schema, features: list[str]) -> None:
+    """Refuse features that are not numbers."""
+    for feature in features:
+        kind = schema.field(feature).type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if not (is_numeric(kind) or pa.types.is_null(kind)):
+            raise DataError(
+                f"{name}: column {feature!r} holds {kind}; expected numbers; encode it as numbers, "
+                "drop it, or name it as the target"
+            )
+
+
+def is_numeric(kind: pa.DataType) -> bool:
+    """Whether values of an Arrow type are numbers (true and false count as 1 and 0)."""
+    types = pa.types
+    return (
+        types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_boolean(kind)
+        or types.is_decimal(kind)
+    )
 
 
 def _damaged(name: str, kind: str, error: Exception) -> DataError:

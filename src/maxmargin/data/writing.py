@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import IO
 
 from maxmargin import _core
-from maxmargin.data import svmlight, tables
+from maxmargin.data import svmlight
 from maxmargin.data.dataset import Dataset
 from maxmargin.data.errors import DataError
 from maxmargin.data.files import COMPRESSIONS, Compression, write_atomically
@@ -65,10 +65,11 @@ def save(
         if kind == "svmlight":
             pool = _core.Pool(threads or _core.available_cpus(), _core.Stop())
             svmlight.write(dataset, file, zero_based=zero_based, pool=pool)
-        elif kind == "csv":
-            tables.write_csv(dataset, file)
         else:
-            tables.write_parquet(dataset, file)
+            from maxmargin.data import tables  # it needs pyarrow, which is slow to import
+
+            write_table = tables.write_csv if kind == "csv" else tables.write_parquet
+            write_table(dataset, file)
 
 
 def _format_of(path: str | os.PathLike, format: str | None) -> tuple[str, Compression | None]:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from maxmargin.data.files import write_atomically
 from maxmargin.problem import Progress
+from maxmargin.report.runs import gap, runs
 
 INK, PRIMAL, DUAL, GAP = "#333333", "#c2410c", "#1d4ed8", "#047857"
-SMALLEST = 1e-16  # gaps below rounding error are drawn as this
 
 
 def training_curve(
@@ -22,7 +22,7 @@ def training_curve(
 
     Parameters
     ----------
-    history : of a fitted estimator (`history_`)
+    history : of a fitted estimator (`history_`); a line each for several problems
     path : file to write; its suffix chooses the format (.png, .svg, .pdf)
     tol : drawn as the line the gap had to cross
     """
@@ -34,45 +34,54 @@ def training_curve(
     if kind not in figure.canvas.get_supported_filetypes():
         raise ValueError(f"cannot draw {os.fspath(path)}: end its name in .png, .svg or .pdf")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-    _draw_bounds(above, history)
-    _draw_gap(below, history, tol)
+    parts = runs(history)
+    _draw_bounds(above, parts)
+    _draw_gap(below, parts, tol)
     for axes in (above, below):
         axes.spines[["top", "right"]].set_visible(False)
         axes.tick_params(colors=INK)
         axes.grid(axis="y", color="#e5e5e5", linewidth=0.8)
         axes.set_axisbelow(True)
-    last = history[-1]
-    figure.suptitle(
-        title or f"{last.iteration} iterations, {last.seconds:.3g} s, gap {last.relative_gap:.1e}",
-        color=INK,
-        fontsize=12,
-    )
+    figure.suptitle(title or summary(parts), color=INK, fontsize=12)
     with write_atomically(path) as file:
         figure.savefig(file, format=kind, dpi=150)
 
 
-def _draw_bounds(axes, history: Sequence[Progress]) -> None:
-    seconds = [progress.seconds for progress in history]
-    primal = [progress.primal for progress in history]
-    dual = [progress.dual for progress in history]
-    axes.fill_between(seconds, dual, primal, color="#f1f0ee", linewidth=0, zorder=0)
-    axes.plot(seconds, primal, color=PRIMAL, linewidth=2, label="primal (this model)")
-    axes.plot(seconds, dual, color=DUAL, linewidth=2, label="dual (no model is below)")
-    # A first point far above the rest (w = 0 on large data) would flatten the interesting part.
-    low, high = min(dual), max(primal)
-    if len(primal) > 3 and primal[0] > 5 * primal[-1]:
-        high = 5 * primal[-1]
-    margin = 0.04 * (high - low or 1.0)
-    axes.set_ylim(low - margin, high + margin)
+def summary(parts: list[list[Progress]]) -> str:
+    """The title: the longest of the problems in each respect, and the worst gap."""
+    worst = max((part[-1] for part in parts), key=gap)
+    problems = "" if len(parts) == 1 else f"{len(parts)} problems, at most "
+    return (
+        f"{problems}{max(part[-1].iteration for part in parts)} iterations, "
+        f"{max(part[-1].seconds for part in parts):.3g} s, gap {worst.relative_gap:.1e}"
+    )
+
+
+def _draw_bounds(axes, parts: list[list[Progress]]) -> None:
+    for part in parts:
+        seconds = [progress.seconds for progress in part]
+        primal = [progress.primal for progress in part]
+        dual = [progress.dual for progress in part]
+        width = 2 if len(parts) == 1 else 1
+        axes.fill_between(seconds, dual, primal, color="#f1f0ee", linewidth=0, zorder=0)
+        (above,) = axes.plot(seconds, primal, color=PRIMAL, linewidth=width)
+        (below,) = axes.plot(seconds, dual, color=DUAL, linewidth=width)
     axes.set_ylabel("objective", color=INK)
-    axes.legend(frameon=False, labelcolor=INK, loc="center right")
+    axes.legend(
+        [above, below],
+        ["primal (this model)", "dual (no model is below)"],
+        frameon=False,
+        labelcolor=INK,
+        loc="best" if len(parts) > 1 else "center right",
+    )
 
 
-def _draw_gap(axes, history: Sequence[Progress], tol: float | None) -> None:
-    seconds = [progress.seconds for progress in history]
-    gaps = [max(progress.relative_gap, SMALLEST) for progress in history]
-    axes.semilogy(seconds, gaps, color=GAP, linewidth=2)
-    axes.plot(seconds[-1:], gaps[-1:], "o", color=GAP, markersize=5, clip_on=False)
+def _draw_gap(axes, parts: list[list[Progress]], tol: float | None) -> None:
+    for part in parts:
+        seconds = [progress.seconds for progress in part]
+        gaps = [gap(progress) for progress in part]
+        axes.semilogy(seconds, gaps, color=GAP, linewidth=2 if len(parts) == 1 else 1)
+        axes.plot(seconds[-1:], gaps[-1:], "o", color=GAP, markersize=5, clip_on=False)
     if tol is not None:
         axes.axhline(tol, color=INK, linewidth=1, linestyle=(0, (4, 4)))
         axes.annotate(

@@ -6,15 +6,17 @@ import math
 from collections.abc import Sequence
 
 from maxmargin.problem import Progress
+from maxmargin.report.runs import gap, runs
 
 EIGHTHS = " ▁▂▃▄▅▆▇█"
-SMALLEST = 1e-16  # gaps below rounding error are drawn as this
 
 
 def gap_chart(
     history: Sequence[Progress], tol: float | None = None, width: int = 60, height: int = 8
 ) -> str:
     """Columns as high as the logarithm of the relative gap, from the start of a run to its end.
+
+    Of several problems, the one that ended furthest from its optimum.
 
     >>> from maxmargin.problem import Progress
     >>> history = [Progress(0, 0.0, 1.0, 0.0), Progress(1, 0.5, 1.0, 0.9)]
@@ -25,8 +27,9 @@ def gap_chart(
     """
     if not history:
         return "no progress was recorded"
-    gaps = [max(progress.relative_gap, SMALLEST) for progress in history]
-    times = [progress.seconds for progress in history]
+    part = max(runs(history), key=lambda part: gap(part[-1]))
+    gaps = [gap(progress) for progress in part]
+    times = [progress.seconds for progress in part]
     columns = _resample(times, [math.log10(gap) for gap in gaps], width)
     bottom, top = min(columns), max(columns)
     span = (top - bottom) or 1.0
@@ -37,7 +40,7 @@ def gap_chart(
         cells = "".join(EIGHTHS[max(0, min(8, round(level - 8 * row)))] for level in levels)
         middle = bottom + span * row / max(height - 1, 1)
         lines.append(f"{_short(10**middle):>8} |{cells.rstrip()}")
-    first = 0.0 if times[0] < 0.01 * times[-1] else times[0]
+    first = 0.0 if times[0] < 0.05 * times[-1] else times[0]
     start, end = f"{_short(first)} s", f"{_short(times[-1])} s"
     lines.append(" " * 9 + start + " " * max(2, width + 1 - len(start) - len(end)) + end)
     if tol is not None:

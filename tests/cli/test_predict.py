@@ -1,0 +1,188 @@
+import os
+import subprocess
+
+import numpy as np
+import pytest
+
+from maxmargin import data
+from maxmargin.models import load_model
+
+
+@pytest.fixture
+def trained(run, folder):
+    for name in ("two", "three"):
+        assert run("train", "-q", f"{name}.svm").exit_code == 0
+    assert run("train", "-q", "words.csv").exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["two", "three"])
+def test_labels_go_to_stdout_one_a_line_as_the_file_wrote_them(run, trained, name):
+    outcome = run("predict", f"{name}.t.svm", f"{name}.svm.model")
+    assert outcome.exit_code == 0
+    expected = load_model(f"{name}.svm.model").predict(data.open(f"{name}.t.svm").X)
+    assert outcome.stdout.splitlines() == [str(label) for label in expected.tolist()]
+    assert "." not in outcome.stdout
+    assert "accuracy" in outcome.stderr
+
+
+def test_words_come_back_as_words(run, trained):
+    outcome = run("predict", "words.csv", "words.csv.model")
+    assert set(outcome.stdout.split()) == {"ham", "spam"}
+
+
+def test_scores_follow_the_label(run, trained):
+    lines = run("predict", "--scores", "three.t.svm", "three.svm.model").stdout.splitlines()
+    scores = np.array([line.split()[1:] for line in lines], dtype=float)
+    expected = load_model("three.svm.model").decision_function(data.open("three.t.svm").X)
+    np.testing.assert_array_equal(scores, expected)
+
+
+def test_output_to_a_file_is_what_stdout_gets(run, trained):
+    shown = run("predict", "two.t.svm", "two.svm.model").stdout
+    outcome = run("predict", "-q", "two.t.svm", "two.svm.model", "out")
+    assert (outcome.stdout, outcome.stderr) == ("", "")
+    with open("out") as file:
+        assert file.read() == shown
+
+
+def test_json_labels_and_scores(run_json, trained):
+    told = run_json("predict", "--scores", "two.t.svm", "two.svm.model")
+    assert set(told["labels"]) == {-1, 1}
+    assert [1 if score > 0 else -1 for score in told["scores"]] == told["labels"]
+
+
+def test_stdin_works(program, trained):
+    with open("two.t.svm", "rb") as stdin:
+        piped = program("predict", "-", "two.svm.model", stdin=stdin)
+    assert piped.stdout == program("predict", "two.t.svm", "two.svm.model").stdout
+
+
+def test_rows_may_lack_features_or_have_new_ones(run, trained, folder):
+    (folder / "few.svm").write_text("1 1:1\n-1 2:1\n")
+    (folder / "many.svm").write_text("1 1:1 900:5\n-1 2:1\n")
+    few = run("predict", "few.svm", "two.svm.model")
+    many = run("predict", "many.svm", "two.svm.model")
+    assert few.exit_code == many.exit_code == 0
+    assert few.stdout == many.stdout
+
+
+def test_the_index_base_of_the_training_data_is_remembered(run, folder):
+    (folder / "zero.svm").write_text("1 0:1 1:3\n-1 0:1 1:-3\n1 1:2\n-1 1:-2\n")
+    (folder / "zero.t.svm").write_text("1 1:4\n-1 1:-4\n")  # passes for one-based
+    assert run("train", "-q", "zero.svm").exit_code == 0
+    assert run("predict", "zero.t.svm", "zero.svm.model").stdout.split() == ["1", "-1"]
+
+
+def test_a_feature_0_for_a_one_based_model_is_refused(run, trained, folder):
+    (folder / "zero.svm").write_text("1 0:1 1:3\n")
+    outcome = run("predict", "zero.svm", "two.svm.model")
+    assert outcome.exit_code == 1
+    assert "number 0" in outcome.stderr
+
+
+def test_columns_in_another_order_are_refused(run, trained, folder):
+    (folder / "other.csv").write_text("label,f1,f0,f2,f3,f4,f5\nspam,1,2,3,4,5,6\n")
+    outcome = run("predict", "other.csv", "words.csv.model")
+    assert outcome.exit_code == 1
+    assert "feature 1 is 'f1'" in outcome.stderr
+
+
+def test_dense_rows_of_another_width_are_refused(run, trained, folder):
+    (folder / "narrow.csv").write_text("1,2\n1,3\n")
+    outcome = run("predict", "narrow.csv", "two.svm.model")
+    assert outcome.exit_code == 1
+    assert "1 feature columns" in outcome.stderr
+
+
+def test_a_liblinear_model_predicts_too(run, trained):
+    assert run("export", "two.svm.model", "m.liblinear").exit_code == 0
+    ours = run("predict", "two.t.svm", "two.svm.model")
+    theirs = run("predict", "two.t.svm", "m.liblinear")
+    assert ours.stdout == theirs.stdout
+
+
+@pytest.mark.parametrize("test, model", [("none", "two.svm.model"), ("two.t.svm", "two.svm")])
+def test_failures_leave_no_output(run, trained, test, model):
+    outcome = run("predict", test, model, "out")
+    assert outcome.exit_code == 1
+    assert outcome.stderr.startswith("maxmargin: ")
+    assert len(outcome.stderr.splitlines()) == 1
+    assert not os.path.exists("out")
+
+
+def test_a_reader_that_leaves_early_is_no_error_message(program, trained):
+    command = program.command("predict", "-q", "two.t.svm", "two.svm.model")
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    assert b"Traceback" not in process.stderr.read()
+    process.wait(timeout=30)
+
+
+def test_evaluate_counts_what_predict_says(run_json, trained):
+    told = run_json("evaluate", "two.t.svm", "two.svm.model")
+    dataset = data.open("two.t.svm")
+    predicted = load_model("two.svm.model").predict(dataset.X)
+    assert told["rows"] == 100
+    assert told["accuracy"] == pytest.approx(np.mean(predicted == dataset.y))
+    for told_class, label in zip(told["classes"], [-1, 1]):
+        hit = np.sum((predicted == label) & (dataset.y == label))
+        assert told_class["label"] == str(label)
+        assert told_class["precision"] == pytest.approx(hit / np.sum(predicted == label))
+        assert told_class["recall"] == pytest.approx(hit / np.sum(dataset.y == label))
+
+
+def test_evaluate_agrees_with_scikit_learn(run_json, trained):
+    metrics = pytest.importorskip("sklearn.metrics")
+    told = run_json("evaluate", "two.t.svm", "two.svm.model")
+    dataset, model = data.open("two.t.svm"), load_model("two.svm.model")
+    scores = model.decision_function(dataset.X)
+    assert told["roc_area"] == pytest.approx(metrics.roc_auc_score(dataset.y, scores))
+    f1 = metrics.f1_score(dataset.y, model.predict(dataset.X), average=None)
+    np.testing.assert_allclose([c["f1"] for c in told["classes"]], f1)
+    confusion = metrics.confusion_matrix(dataset.y, model.predict(dataset.X))
+    np.testing.assert_array_equal(told["confusion"], confusion)
+
+
+def test_evaluate_shows_tables_to_people(run, trained):
+    for name in ("two", "three"):
+        outcome = run("evaluate", f"{name}.t.svm", f"{name}.svm.model")
+        assert outcome.exit_code == 0
+        assert "accuracy" in outcome.stdout
+        assert "confusion" in outcome.stdout
+        assert ("ROC area" in outcome.stdout) == (name == "two")
+
+
+def test_labels_never_seen_in_training_count_as_errors(run_json, trained, folder):
+    (folder / "new.svm").write_text("7 1:1\n1 2:1\n")
+    told = run_json("evaluate", "new.svm", "two.svm.model")
+    assert [c["label"] for c in told["classes"]] == ["-1", "1", "7"]
+    assert told["accuracy"] <= 0.5
+    assert told["roc_area"] is None
+
+
+def test_rows_count_by_their_weights(run_json, trained, folder):
+    lines = (folder / "words.csv").read_text().splitlines()
+    weights = ["sample_weight"] + ["2"] + ["1"] * (len(lines) - 2)
+    weighted = [f"{line},{weight}" for line, weight in zip(lines, weights)]
+    (folder / "weighted.csv").write_text("\n".join(weighted) + "\n")
+    (folder / "doubled.csv").write_text("\n".join([*lines, lines[1]]) + "\n")
+    ours = run_json("evaluate", "weighted.csv", "words.csv.model")
+    assert ours == run_json("evaluate", "doubled.csv", "words.csv.model")
+
+
+def test_evaluate_needs_labels(run, trained, folder):
+    rows = (folder / "words.csv").read_text().splitlines()
+    (folder / "bare.csv").write_text("\n".join(row.split(",", 1)[1] for row in rows) + "\n")
+    outcome = run("evaluate", "--target", "none", "bare.csv", "words.csv.model")
+    assert outcome.exit_code == 1
+    assert "no labels" in outcome.stderr
+    assert run("predict", "--target", "none", "bare.csv", "words.csv.model").exit_code == 0
+
+
+def test_roc_area_counts_ties_half():
+    from maxmargin.cli.measures import roc_area
+
+    positive = np.array([True, False, True, False])
+    assert roc_area(positive, np.zeros(4)) == 0.5
+    assert roc_area(positive, np.array([2.0, 1.0, 2.0, 2.0])) == 0.75
+    assert np.isnan(roc_area(np.array([True, True]), np.zeros(2)))
