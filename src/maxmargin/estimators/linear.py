@@ -15,7 +15,6 @@ from maxmargin.models.linear import LinearModel
 from maxmargin.models.training import Plan, Trained, train
 from maxmargin.problem import Callback
 
-
 FLOATS = [np.float64, np.float32]  # used as they are; other numbers become the first
 
 

@@ -114,7 +114,7 @@ def train(
     clock = Clock()
 
     def solve(k: int) -> Solution:
-        """Problem k, with its share of the time left, so that none is starved by those before it."""
+        """Problem k, with its share of the time left, so that those before it starve none."""
         rounds = math.ceil((len(positives) - k) / side_by_side)
         share = None if plan.max_time is None else max(plan.max_time - clock(), 0.0) / rounds
         stop = interrupts.new_stop(share)

@@ -3,9 +3,9 @@
     max_{beta >= 0, sum beta <= 1}   sum_j beta_j b_j - 1/2 beta^T H beta,    H_jk = <a_j, a_k>
     w = - sum_j beta_j a_j
 
-The core keeps H and beta from one call to the next (an active set method, warm-started). Any feasible
-beta gives a lower bound on the optimum; it is computed from the planes themselves, so it holds
-whatever the rounding errors of H.
+The core keeps H and beta from one call to the next (an active set method, warm-started). Any
+feasible beta gives a lower bound on the optimum; it is computed from the planes themselves, so it
+holds whatever the rounding errors of H.
 """
 
 from __future__ import annotations
@@ -45,12 +45,10 @@ class Planes:
         self._qp.append(b, self._rows().predict(a))
 
     def minimise(self, tolerance: float) -> tuple[np.ndarray, float]:
-        """w at the minimum of ``1/2 ||w||^2 + max(0, planes)``, and a lower bound on that minimum."""
+        """w at the minimum of ``1/2 ||w||^2 + max(0, planes)``, and a lower bound on it."""
         self._qp.solve(tolerance)
         beta = self._qp.beta
-        beta /= max(
-            1.0, float(beta.sum())
-        )  # feasible to the last digit, or the bound would not hold
+        beta /= max(1.0, float(beta.sum()))  # feasible to the last digit, or it bounds nothing
         self._idle = np.where(beta > 0, 0, self._idle + 1)
         w = -self._rows().combine(beta)
         return w, inner(beta, self._b) - 0.5 * norm2(w)

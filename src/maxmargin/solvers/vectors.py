@@ -1,7 +1,7 @@
 """Inner products of w-sized vectors.
 
-numpy hands long ones to BLAS, whose threads (how many is a setting of the whole process) would change
-the last digit and get in the way of ours.
+numpy hands long ones to BLAS, whose threads (how many is a setting of the whole process) would
+change the last digit and get in the way of ours.
 """
 
 from __future__ import annotations
