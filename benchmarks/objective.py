@@ -40,13 +40,16 @@ class Problem:
 class Reference:
     """What is known of the optimum: ``lower <= P* <= upper``.
 
-    `lower` is our solver's dual value at a tight tolerance. `refuted` is set by `observe` if
-    anybody's primal value is below it: then it is no bound, and we have a bug.
+    `lower` is D(a), worked out here from dual variables found at a tight tolerance (`source`).
+    `refuted` is set by `observe` if anybody's primal value is below it: then it is no bound, and
+    the harness is wrong. `independent` is P at the tightest setting of a peer that is not ours.
     """
 
     upper: float
     lower: float = 0.0
     source: str = "none"
+    independent: float | None = None
+    independent_source: str = "none"
     refuted: bool = False
 
     def observe(self, primal: float) -> None:

@@ -9,8 +9,10 @@ import time
 from pathlib import Path
 
 from benchmarks import machine, options, pictures, tables
+from benchmarks.certifier import Certifier
 from benchmarks.measure import Measurement, Plan
 from benchmarks.peers import PEERS, Peer, find
+from benchmarks.peers.ours import Ours
 from benchmarks.worker import Worker
 
 HOW = """Seconds of training until P(w) = 1/2 ||w||^2 + C sum hinge is within {tol:g} (relative) of
@@ -49,14 +51,15 @@ def main() -> None:
         X, y = options.load(name, given)
         print(f"{name}: {X.shape[0]} x {X.shape[1]}, {X.nnz} non-zeros")
         workers = {peer.name: Worker(peer, X, y, given.threads) for peer in peers}
+        certifier = Worker(Certifier, X, y, given.threads) if Ours().available() else None
         for C in options.numbers(given.Cs):
             start = time.perf_counter()
             print(f"  C = {C:g}")
             done.append(Measurement(name, X, y, C, plan))
-            done[-1].run(workers)
+            done[-1].run(workers, certifier)
             print(f"    ({time.perf_counter() - start:.0f} s)")
             save(given, here, plan, done, skipped)  # an interrupted run keeps what it has
-        for worker in workers.values():
+        for worker in (*workers.values(), *([certifier] if certifier else [])):
             worker.close()
     report(given, here, plan, done, skipped)
 

@@ -115,17 +115,22 @@ def taken(m: Measurement) -> str:
 
 
 def reference_table(measurements: list[Measurement]) -> str:
-    """The optimum as known: bracketed by our certificate, and what the others say of it."""
+    """The optimum as known: bracketed by the harness, and what the peers make of it."""
     header = ["set", "C", "rows x features", "P* (best seen)", "certified within"]
-    header += ["lowest of a peer, above P*", "bound from"]
+    header += ["D(a) from", "lowest P of a peer, above P*", "a peer at its tightest, above P*"]
     rows = []
     for m in measurements:
         reference = m.reference
         theirs = [t.primal for n, o in m.outcomes.items() if not is_ours(n) for t in o.trials]
         lowest = f"{reference.excess(min(theirs)):.1e}" if theirs else "-"
+        check = "-"
+        if reference.independent is not None:
+            check = (
+                f"{reference.excess(reference.independent):.1e} ({reference.independent_source})"
+            )
         within = f"{reference.uncertainty:.1e}" if reference.lower > 0 else "not certified"
         if reference.refuted:
-            within = "**REFUTED: a primal value below our dual**"
+            within = "**REFUTED: a primal value below D(a)**"
         rows.append(
             [
                 m.name,
@@ -133,8 +138,9 @@ def reference_table(measurements: list[Measurement]) -> str:
                 f"{m.shape[0]} x {m.shape[1]}",
                 f"{reference.upper:.8g}",
                 within,
-                lowest,
                 reference.source,
+                lowest,
+                check,
             ]
         )
     return table(header, rows)

@@ -49,7 +49,7 @@ def serve(connection: Any, peer_type: type[Peer]) -> None:
             del result
             connection.send(("ok", answer))
         except Exception:
-            connection.send(("failed", traceback.format_exc(limit=3)))
+            connection.send(("failed", traceback.format_exc(limit=-1)))
 
 
 class Worker:

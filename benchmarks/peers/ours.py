@@ -23,13 +23,6 @@ class Ours(Peer):
     def ladder(self) -> list[Setting]:
         return [{"tol": tol} for tol in TOLERANCES]
 
-    def available(self) -> bool:
-        if not super().available():
-            return False
-        import maxmargin
-
-        return hasattr(maxmargin, "LinearSVC")
-
     def prepare(self, X: sp.csr_matrix, y: np.ndarray, threads: int) -> None:
         self.X, self.y, self.granted = X, y, threads  # any type is used where it lies
 

@@ -1,0 +1,65 @@
+"""Runs of the bundle loop by itself, for the scripts that look at OCAS and CPA closely."""
+
+from __future__ import annotations
+
+import cProfile
+import pstats
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin import _core
+from maxmargin.data.arrays import ArrayRows
+from maxmargin.losses.hinge import Hinge
+from maxmargin.problem import Settings, Solution
+from maxmargin.solvers import bundle
+from maxmargin.solvers.run import interruptible
+
+# Where the loop spends its time, told from outside: the functions it calls, by file.
+PHASES = {
+    ("arrays.py", "predict"): "products",
+    ("arrays.py", "combine"): "products",
+    ("hinge.py", "search"): "line search",
+    ("hinge.py", "evaluate"): "loss",
+    ("reduced_qp.py", "add"): "reduced QP",
+    ("reduced_qp.py", "minimise"): "reduced QP",
+    ("reduced_qp.py", "drop_idle"): "reduced QP",
+}
+
+
+def solve(
+    X: sp.csr_matrix,
+    y: np.ndarray,
+    C: float,
+    method: str = "ocas",
+    tol: float = 1e-3,
+    threads: int = 1,
+    max_time: float | None = None,
+    max_iter: int | None = None,
+) -> Solution:
+    """The problem without a bias, by "ocas" or "cpa"."""
+    with interruptible(max_time) as stop:
+        pool = _core.Pool(threads, stop)
+        rows, loss = ArrayRows(X, 0.0, pool), Hinge(y, C, pool)
+        settings = Settings(tol=tol, max_iter=max_iter, stop=stop)
+        return bundle.solve(rows, loss, settings, method)
+
+
+def phases(*arguments, **settings) -> tuple[Solution, dict[str, float]]:
+    """A solution and the seconds of each phase; "other" is what no phase accounts for.
+
+    The loop makes a few dozen calls an iteration, so watching them costs next to nothing.
+    """
+    profile = cProfile.Profile()
+    solution = profile.runcall(solve, *arguments, **settings)
+    seconds = dict.fromkeys(PHASES.values(), 0.0)
+    for (path, _, function), (_, _, _, cumulative, _) in pstats.Stats(profile).stats.items():  # type: ignore[attr-defined]
+        phase = PHASES.get((Path(path).name, function))
+        if phase is not None:
+            seconds[phase] += cumulative
+    absent = [phase for phase, value in seconds.items() if value == 0.0]
+    if absent and settings.get("method", "ocas") == "ocas":
+        raise RuntimeError(f"no time found for {', '.join(absent)}: have functions been renamed?")
+    seconds["other"] = solution.certificate.seconds - sum(seconds.values())
+    return solution, seconds
