@@ -54,12 +54,23 @@ def phases(*arguments, **settings) -> tuple[Solution, dict[str, float]]:
     profile = cProfile.Profile()
     solution = profile.runcall(solve, *arguments, **settings)
     seconds = dict.fromkeys(PHASES.values(), 0.0)
-    for (path, _, function), (_, _, _, cumulative, _) in pstats.Stats(profile).stats.items():  # type: ignore[attr-defined]
-        phase = PHASES.get((Path(path).name, function))
-        if phase is not None:
-            seconds[phase] += cumulative
+    calls: dict = pstats.Stats(profile).stats  # type: ignore[attr-defined]
+    for function, (_, _, _, _, callers) in calls.items():
+        if phase_of(function) is None:
+            continue
+        # The reduced problem multiplies its planes with the same two products: a call from within
+        # a phase belongs to that phase and is counted there.
+        seconds[phase_of(function)] += sum(
+            times[3] for caller, times in callers.items() if phase_of(caller) is None
+        )
     absent = [phase for phase, value in seconds.items() if value == 0.0]
     if absent and settings.get("method", "ocas") == "ocas":
         raise RuntimeError(f"no time found for {', '.join(absent)}: have functions been renamed?")
     seconds["other"] = solution.certificate.seconds - sum(seconds.values())
     return solution, seconds
+
+
+def phase_of(function: tuple[str, int, str]) -> str | None:
+    """The phase a profiled function (file, line, name) belongs to."""
+    path, _, name = function
+    return PHASES.get((Path(path).name, name))

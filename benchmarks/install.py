@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from benchmarks.machine import installed
 from benchmarks.paths import PEER_PACKAGES
 
 # Tried in order until one installs. dlib has no wheels and takes ten minutes to build; dlib-bin is
@@ -14,18 +15,22 @@ ORDINARY = [["liblinear-official"], ["snapml"], ["dlib-bin", "dlib"]]
 SEPARATE = ["liblinear-multicore"]
 
 
-def pip_install(*arguments: str) -> bool:
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+def pip(verb: str, *arguments: str) -> bool:
+    command = [sys.executable, "-m", "pip", verb, "--quiet", "--disable-pip-version-check"]
     return subprocess.run([*command, *arguments]).returncode == 0
 
 
 def main() -> None:
+    if installed("liblinear-multicore"):  # here it has overwritten liblinear-official, or will
+        pip("uninstall", "--yes", "liblinear-multicore", "liblinear-official")
     for choices in ORDINARY:
-        if not any(pip_install(choice) for choice in choices):
+        if not any(pip("install", choice) for choice in choices):
             print(f"  (no {choices[0]} here: its column will be empty)")
     for package in SEPARATE:
         folder = PEER_PACKAGES / package
-        if not folder.is_dir() and not pip_install("--no-deps", "--target", str(folder), package):
+        if not folder.is_dir() and not pip(
+            "install", "--no-deps", "--target", str(folder), package
+        ):
             print(f"  (no {package} here: its column will be empty)")
 
 

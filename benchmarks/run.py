@@ -12,7 +12,7 @@ from benchmarks import machine, options, pictures, tables
 from benchmarks.certifier import Certifier
 from benchmarks.measure import Measurement, Plan
 from benchmarks.peers import PEERS, Peer, find
-from benchmarks.peers.ours import Ours
+from benchmarks.peers.ours import Auto
 from benchmarks.worker import Worker
 
 HOW = """Seconds of training until P(w) = 1/2 ||w||^2 + C sum hinge is within {tol:g} (relative) of
@@ -51,7 +51,7 @@ def main() -> None:
         X, y = options.load(name, given)
         print(f"{name}: {X.shape[0]} x {X.shape[1]}, {X.nnz} non-zeros")
         workers = {peer.name: Worker(peer, X, y, given.threads) for peer in peers}
-        certifier = Worker(Certifier, X, y, given.threads) if Ours().available() else None
+        certifier = Worker(Certifier, X, y, given.threads) if Auto().available() else None
         for C in options.numbers(given.Cs):
             start = time.perf_counter()
             print(f"  C = {C:g}")

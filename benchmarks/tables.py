@@ -50,7 +50,8 @@ def speedup(ours: float | None, peer: tuple[str, float] | None) -> str:
 def geometric_mean(ratios: list[float]) -> str:
     if not ratios:
         return "no row to compare"
-    return f"{math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f}x over {len(ratios)} rows"
+    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+    return f"{mean:.2f}x (geometric mean of {len(ratios)} rows)"
 
 
 def seconds(value: float | None) -> str:
@@ -92,7 +93,7 @@ def verdict(measurements: list[Measurement]) -> str:
         missed = [f"{m.name} C={m.C:g}" for m, t, _ in pairs if t is None]
         alone = [f"{m.name} C={m.C:g}" for m, t, peer in pairs if t is not None and peer is None]
         mean = geometric_mean([ratio for _, ratio in ratios])
-        line = f"- {title}: the best peer of each row takes {mean} (geometric mean) our time"
+        line = f"- {title}: the best peer of each row takes {mean} our time"
         line += f"; slower on {', '.join(slower)}" if slower else "; slower on none"
         line += f"; did not get there on {', '.join(missed)}" if missed else ""
         line += f"; no peer got there on {', '.join(alone)} (not in the mean)" if alone else ""

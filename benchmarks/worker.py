@@ -14,6 +14,8 @@ import scipy.sparse as sp
 
 from benchmarks.peers import Peer, Setting
 
+REST = 0.05  # seconds before a run, for idle OpenMP threads of the one before to stop spinning
+
 
 class Failed(Exception):
     """The peer raised, died or took too long; the message says which."""
@@ -63,6 +65,7 @@ class Worker:
         """The answer, or `TooSlow` / `Failed`. Preparing the data is not limited nor timed."""
         if self.process is None:
             self._start()
+        time.sleep(REST)
         return self._ask(time_limit, "run", C, setting)
 
     def close(self) -> None:

@@ -25,6 +25,9 @@ class LiblinearMulticore(LiblinearOfficial):
     def available(self) -> bool:
         return (FOLDER / "liblinear").is_dir()
 
+    def missing(self) -> str:
+        return f"{self.name}: skipped, nothing in {FOLDER.name} ({self.install})"
+
     def options(self) -> str:
         return f"-m {self.granted}"
 

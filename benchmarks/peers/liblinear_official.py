@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from benchmarks.machine import installed
 from benchmarks.peers.base import Peer, Setting
 from benchmarks.peers.sklearn_linearsvc import TOLERANCES
 
@@ -20,6 +21,15 @@ class LiblinearOfficial(Peer):
     name = "LIBLINEAR"
     module = "liblinear"
     install = "python -m benchmarks.install"
+
+    def available(self) -> bool:
+        # The multi-core sibling, if it was installed into the same place, has overwritten this one.
+        return super().available() and installed("liblinear-multicore") is None
+
+    def missing(self) -> str:
+        if super().available():
+            return f"{self.name}: skipped, liblinear-multicore has overwritten it ({self.install})"
+        return super().missing()
 
     def ladder(self) -> list[Setting]:
         return [{"e": tol} for tol in (*TOLERANCES, 1e-4, 1e-5)]

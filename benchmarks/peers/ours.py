@@ -50,9 +50,24 @@ class Ours(Peer):
         }
 
 
-def variant(solver: str) -> type[Ours]:
-    name = "maxmargin" if solver == "auto" else f"maxmargin-{solver}"
-    return type(f"Ours_{solver}", (Ours,), {"solver": solver, "name": name, "__module__": __name__})
+class Auto(Ours):
+    name, solver = "maxmargin", "auto"
 
 
-OURS = [variant(solver) for solver in ("auto", "dual", "newton", "ocas", "cpa")]
+class Dual(Ours):
+    name, solver = "maxmargin-dual", "dual"
+
+
+class Newton(Ours):
+    name, solver = "maxmargin-newton", "newton"
+
+
+class Ocas(Ours):
+    name, solver = "maxmargin-ocas", "ocas"
+
+
+class Cpa(Ours):
+    name, solver = "maxmargin-cpa", "cpa"
+
+
+OURS = (Auto, Dual, Newton, Ocas, Cpa)
