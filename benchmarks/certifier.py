@@ -22,6 +22,9 @@ class Certifier(Peer):
     name = "reference"
     threads = "all"
 
+    def ladder(self) -> list[Setting]:
+        return [{"tol": tol} for tol in (0.1, 1e-4, 1e-5, 1e-6)]
+
     def prepare(self, X: sp.csr_matrix, y: np.ndarray, threads: int) -> None:
         self.X, self.y, self.granted = X, y, threads
 

@@ -22,7 +22,6 @@ from benchmarks.worker import Failed, TooSlow, Worker
 # the run is short all the same.
 HOPELESS = 10.0
 SHORT = 1.0  # seconds
-REFERENCE_TOLERANCES = (1e-6, 1e-5, 1e-4)
 REFERENCE_PATIENCE = 3.0  # of the time one peer has
 # The first that ends in time checks the reference. LIBLINEAR itself always ends: after 300 epochs.
 INDEPENDENT = ("sklearn-LinearSVC", "LIBLINEAR")
@@ -91,14 +90,14 @@ class Measurement:
         """A bracket of the optimum; without it, only the best value anybody reached."""
         if certifier is None:
             return
-        for tol in REFERENCE_TOLERANCES:
+        for setting in reversed(certifier.peer().ladder()):
             try:
-                answer = certifier.run(self.C, {"tol": tol}, REFERENCE_PATIENCE * self.plan.cap)
+                answer = certifier.run(self.C, setting, REFERENCE_PATIENCE * self.plan.cap)
             except Failed as error:
-                say(f"    reference at tol {tol:g}: {error}")
+                say(f"    reference at {setting}: {error}")
                 continue
             self.reference.lower = self.problem.dual(answer.notes["a"])
-            self.reference.source = f"{answer.notes['method']}, tol {tol:g}"
+            self.reference.source = f"{answer.notes['method']}, tol {setting['tol']:g}"
             self.reference.observe(self.problem.primal(answer.w))
             return
 

@@ -16,6 +16,8 @@ from benchmarks.peers import Peer, Setting
 
 REST = 0.05  # seconds before a run, for idle OpenMP threads of the one before to stop spinning
 
+WARM_UP_C = 1e-4  # a new process runs this first: imports and first pages are on nobody's clock
+
 
 class Failed(Exception):
     """The peer raised, died or took too long; the message says which."""
@@ -65,6 +67,7 @@ class Worker:
         """The answer, or `TooSlow` / `Failed`. Preparing the data is not limited nor timed."""
         if self.process is None:
             self._start()
+            self._ask(time_limit, "run", WARM_UP_C, self.peer().ladder()[0])
         time.sleep(REST)
         return self._ask(time_limit, "run", C, setting)
 
