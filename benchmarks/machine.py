@@ -7,12 +7,15 @@ import platform
 from importlib import metadata
 from pathlib import Path
 
+from benchmarks.paths import PEER_PACKAGES
+
 PACKAGES = (
     "maxmargin",
     "numpy",
     "scipy",
     "scikit-learn",
     "liblinear-official",
+    "liblinear-multicore",
     "snapml",
     "dlib",
     "dlib-bin",
@@ -26,13 +29,13 @@ def describe(threads: int) -> dict[str, object]:
         if hasattr(os, "sched_getaffinity")
         else os.cpu_count(),
         "memory_gb": memory(),
-        "system": f"{platform.system()} {platform.release()}",
+        "system": platform.system(),
         "python": platform.python_version(),
         "threads_granted_to_each_peer": threads,
         "load_before": [round(value, 2) for value in os.getloadavg()]
         if hasattr(os, "getloadavg")
         else None,
-        "packages": {name: version for name in PACKAGES if (version := installed(name))},
+        "packages": {name: v for name in PACKAGES if (v := installed(name) or apart(name))},
     }
 
 
@@ -57,6 +60,12 @@ def installed(package: str) -> str | None:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return None
+
+
+def apart(package: str) -> str | None:
+    """The version of a peer that `benchmarks.install` put into a folder of its own."""
+    found = metadata.distributions(path=[str(PEER_PACKAGES / package)])
+    return next((distribution.version for distribution in found), None)
 
 
 def sentence(machine: dict[str, object]) -> str:
