@@ -119,9 +119,9 @@ def compare(given, text: Path, data, C: float, theirs: str | None, folder: Path)
 
 
 def our_weights(path: Path) -> np.ndarray:
-    import maxmargin
+    from maxmargin.models.files import load_model
 
-    return np.asarray(maxmargin.load(path).coef_).ravel()
+    return load_model(path).coef.ravel()
 
 
 def liblinear_weights(path: Path) -> np.ndarray:
