@@ -63,7 +63,9 @@ def phases(*arguments, **settings) -> tuple[Solution, dict[str, float]]:
     calls: dict = pstats.Stats(profile).stats  # type: ignore[attr-defined]
     for function, (_, _, _, _, callers) in calls.items():
         phase = phase_of(function)
-        for caller, (_, _, _, cumulative) in callers.items() if phase else ():
+        if phase is None:
+            continue
+        for caller, (_, _, _, cumulative) in callers.items():
             if phase_of(caller) is None:
                 seconds[phase] += cumulative
             elif phase == "products":

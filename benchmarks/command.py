@@ -95,7 +95,7 @@ def commands(text: Path, C: float, theirs: str | None, model: Path) -> dict[str,
 
 def compare(given, text: Path, data, C: float, theirs: str | None, folder: Path) -> list[dict]:
     """The best of several runs of each command, taken in turn; models scored by P(w)."""
-    problem, model = Problem(*data, C), folder / "model"
+    problem, model = Problem(data[0], data[1], C), folder / "model"
     seconds: dict[str, float] = {}
     primal: dict[str, float] = {}
     for _ in range(given.repeats):
@@ -110,7 +110,7 @@ def compare(given, text: Path, data, C: float, theirs: str | None, folder: Path)
             w = our_weights(model) if name.startswith("maxmargin") else liblinear_weights(model)
             primal[name] = problem.primal(w)
             print(f"  C = {C:g}, {name}: {elapsed:.3f} s, P = {primal[name]:.8g}")
-    reference = Certifier().fit(*data, C, {"tol": 1e-6}, given.threads)
+    reference = Certifier().fit(data[0], data[1], C, {"tol": 1e-6}, given.threads)
     best = min(problem.primal(reference), *primal.values())
     return [
         {"C": C, "command": name, "seconds": seconds[name], "excess": primal[name] / best - 1}

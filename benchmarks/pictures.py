@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from benchmarks.measure import Measurement
+from benchmarks.measure import Measurement, Trial
 from benchmarks.peers import is_ours
 
 FLOOR = 1e-7  # below this the optimum itself is not known
@@ -29,13 +30,13 @@ def curves(measurements: list[Measurement], path: Path) -> None:
         panel = panels[sets.index(m.name)][Cs.index(m.C)]
         panel.set_visible(True)
         draw(panel, m, names)
-    handles = {}
+    handles: dict[str, Any] = {}
     for panel in panels.flat:
         for handle, label in zip(*panel.get_legend_handles_labels()):
             handles.setdefault(label, handle)
     figure.supxlabel("seconds of training", y=0.01)
     figure.supylabel("(P(w) - P*) / P*")
-    figure.legend(handles.values(), handles.keys(), loc="upper center", ncols=4, frameon=False)
+    figure.legend(list(handles.values()), list(handles), loc="upper center", ncol=4, frameon=False)
     figure.tight_layout(rect=(0.02, 0.01, 1, 1 - 0.7 / (3.0 * len(sets) + 1)))
     figure.savefig(path, dpi=110)
     plt.close(figure)
@@ -44,7 +45,7 @@ def curves(measurements: list[Measurement], path: Path) -> None:
 def draw(panel, m: Measurement, names: list[str]) -> None:
     colours = [f"C{k}" for k in range(10)]
     for name, outcome in m.outcomes.items():
-        points = {}
+        points: dict[str, Trial] = {}
         for trial in outcome.trials:  # the quickest of repeated runs of a setting
             key = str(trial.setting)
             if key not in points or trial.seconds < points[key].seconds:

@@ -37,8 +37,8 @@ def main() -> None:
     if given.redraw:
         kept = json.loads(given.redraw.read_text())
         plan = Plan(**kept["plan"])
-        done = [Measurement.from_dict(m, plan) for m in kept["measurements"]]
-        report(given, kept["machine"], plan, done, kept["skipped"])
+        kept_runs = [Measurement.from_dict(m, plan) for m in kept["measurements"]]
+        report(given, kept["machine"], plan, kept_runs, kept["skipped"])
         return
     plan = Plan(given.tol, given.repeats, given.threads, given.cap)
     # Read by OpenMP and BLAS when a worker starts.

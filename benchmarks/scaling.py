@@ -94,8 +94,10 @@ def draw(series: dict[str, list[dict[str, float]]], given, path: Path) -> None:
         panel.set_xlabel("rows")
         panel.set_title(f"OCAS on {given.set}: {what}", fontsize=10)
     last = next(iter(series.values()))[-1]
-    n = np.array([p["n"] for p in next(iter(series.values()))])
-    panels[1].plot(n, last["seconds"] * n / last["n"], ":", color="grey", label="proportional to n")
+    sizes = np.array([p["n"] for p in next(iter(series.values()))])
+    panels[1].plot(
+        sizes, last["seconds"] * sizes / last["n"], ":", color="grey", label="proportional to n"
+    )
     panels[1].set_yscale("log")
     panels[0].set_ylim(bottom=0)
     for panel in panels:
