@@ -1,0 +1,83 @@
+"""Runs of the bundle loop by itself, for the scripts that look at OCAS and CPA closely."""
+
+from __future__ import annotations
+
+import cProfile
+import pstats
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin import _core
+from maxmargin.data.arrays import ArrayRows
+from maxmargin.losses.hinge import Hinge
+from maxmargin.problem import Settings, Solution
+from maxmargin.solvers import bundle
+from maxmargin.solvers.run import interruptible
+
+# Where the loop spends its time, told from outside: the functions it calls, by file.
+PHASES = {
+    ("arrays.py", "predict"): "products",
+    ("arrays.py", "combine"): "products",
+    ("hinge.py", "search"): "line search",
+    ("hinge.py", "evaluate"): "loss",
+    ("reduced_qp.py", "add"): "reduced QP",
+    ("reduced_qp.py", "minimise"): "reduced QP",
+    ("reduced_qp.py", "drop_idle"): "reduced QP",
+}
+
+
+def solve(
+    X: sp.csr_matrix,
+    y: np.ndarray,
+    C: float,
+    method: str = "ocas",
+    tol: float = 1e-3,
+    threads: int = 1,
+    max_time: float | None = None,
+    max_iter: int | None = None,
+) -> Solution:
+    """The problem without a bias, by "ocas" or "cpa"."""
+    with interruptible(max_time) as stop:
+        pool = _core.Pool(threads, stop)
+        rows, loss = ArrayRows(X, 0.0, pool), Hinge(y, C, pool)
+        settings = Settings(tol=tol, max_iter=max_iter, stop=stop)
+        return bundle.solve(rows, loss, settings, method)
+
+
+PLANES = "reduced QP: of it, products with the planes"
+
+
+def phases(*arguments, **settings) -> tuple[Solution, dict[str, float]]:
+    """A solution and the seconds of each phase; "other" is what no phase accounts for.
+
+    The loop makes a few dozen calls an iteration, so watching them costs next to nothing. The
+    reduced problem multiplies its planes by the same two products as the data; those calls are part
+    of "reduced QP", and shown once more by themselves as `PLANES`.
+    """
+    profile = cProfile.Profile()
+    solution = profile.runcall(solve, *arguments, **settings)
+    seconds = dict.fromkeys(PHASES.values(), 0.0)
+    planes = 0.0
+    calls: dict = pstats.Stats(profile).stats  # type: ignore[attr-defined]
+    for function, (_, _, _, _, callers) in calls.items():
+        phase = phase_of(function)
+        if phase is None:
+            continue
+        for caller, (_, _, _, cumulative) in callers.items():
+            if phase_of(caller) is None:
+                seconds[phase] += cumulative
+            elif phase == "products":
+                planes += cumulative
+    absent = [phase for phase, value in seconds.items() if value == 0.0]
+    if absent:
+        raise RuntimeError(f"no time found for {', '.join(absent)}: have functions been renamed?")
+    seconds["other"] = solution.certificate.seconds - sum(seconds.values())
+    return solution, seconds | {PLANES: planes}
+
+
+def phase_of(function: tuple[str, int, str]) -> str | None:
+    """The phase a profiled function (file, line, name) belongs to."""
+    path, _, name = function
+    return PHASES.get((Path(path).name, name))
