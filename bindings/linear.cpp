@@ -1,4 +1,5 @@
 #include "common.hpp"
+#include "linear/cholesky.hpp"
 #include "linear/dual_descent.hpp"
 #include "linear/hinge.hpp"
 #include "linear/products.hpp"
@@ -50,6 +51,16 @@ void bind_products(nb::module_& m) {
       },
       Release(), nb::arg("rows"), nb::arg("h"), nb::arg("every"), nb::arg("H").noconvert(),
       nb::arg("pool"), "H = sum_i h_i x_i x_i^T");
+  m.def("gram_steps_per_row", [](const RowsHandle& rows) { return gram_steps_per_row(rows.view); });
+  m.def(
+      "cholesky_solve",
+      [](OutMatrix<double> H, Out<double> b, Pool& pool) {
+        check(H.shape(0) == H.shape(1), "H must be square");
+        check_length(b.shape(0), H.shape(0), "b");
+        return cholesky_solve(H.data(), H.shape(0), b.data(), pool);
+      },
+      Release(), nb::arg("H").noconvert(), nb::arg("b").noconvert(), nb::arg("pool"),
+      "b <- H^-1 b, H overwritten; False if H is not positive definite");
   m.def(
       "hessian_product",
       [](const RowsHandle& rows, In<double> h, In<double> v, Out<double> out, Pool& pool) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "linear/cholesky.hpp"
+
 namespace maxmargin {
 
 namespace {
@@ -151,29 +153,13 @@ void gram_entries(const View& rows, const Weighted* begin, const Weighted* end, 
   }
 }
 
-constexpr std::size_t kTile = 8;
 constexpr std::size_t kBlock = 128;  // rows gathered at a time
-
-// H[j0.., k0..] += sum_r left[r][j0..] right[r][k0..], an 8 x 8 tile held in registers
-MAXMARGIN_CLONES void add_tile(const double* left, const double* right, std::size_t rows,
-                               std::size_t stride, double* H, std::size_t H_stride) {
-  double tile[kTile][kTile] = {};
-  for (std::size_t r = 0; r < rows; ++r) {
-    const double* x = left + r * stride;
-    const double* z = right + r * stride;
-    for (std::size_t j = 0; j < kTile; ++j)
-#pragma omp simd
-      for (std::size_t k = 0; k < kTile; ++k) tile[j][k] += x[j] * z[k];
-  }
-  for (std::size_t j = 0; j < kTile; ++j)
-    for (std::size_t k = 0; k < kTile; ++k) H[j * H_stride + k] += tile[j][k];
-}
 
 // Rows with many entries: gather blocks of them as dense rows, then tiles of the upper triangle.
 template <class View>
 void gram_tiles(const View& rows, const std::vector<Weighted>& active, double* H, Pool& pool) {
   const std::size_t width = rows.width();
-  const std::size_t tiles = (width + kTile - 1) / kTile, padded = tiles * kTile;
+  const std::size_t padded = (width + kTileColumns - 1) / kTileColumns * kTileColumns;
   const std::size_t chunk = 16 * kBlock;
   double* sum = pool.scratch(padded * padded + 2 * chunk * padded);
   double* left = sum + padded * padded;   // h_i x_i
@@ -192,11 +178,12 @@ void gram_tiles(const View& rows, const std::vector<Weighted>& active, double* H
         for (std::size_t j = 0; j < padded; ++j) hx[j] = h * x[j];
       }
     });
-    pool.run(tiles, [&](std::size_t t) {
+    pool.run(padded / kTileColumns, [&](std::size_t t) {
+      const std::size_t column = t * kTileColumns;
       for (std::size_t r = 0; r < count; r += kBlock)
-        for (std::size_t u = t; u < tiles; ++u)
-          add_tile(left + r * padded + t * kTile, right + r * padded + u * kTile,
-                   std::min(kBlock, count - r), padded, sum + t * kTile * padded + u * kTile, padded);
+        for (std::size_t j = 0; j < column + kTileColumns; j += kTileRows)
+          add_tile(left + r * padded + j, right + r * padded + column, std::min(kBlock, count - r),
+                   padded, sum + j * padded + column, padded);
     });
   }
   for (std::size_t j = 0; j < width; ++j)
@@ -212,11 +199,15 @@ std::vector<Weighted> chosen_rows(const double* h, std::size_t n, std::size_t ev
   return chosen;
 }
 
-// Entry by entry costs about z^2 / 2 steps for a row of z entries, tiles d^2 / 2 steps that are about
-// sixteen times cheaper.
-bool prefer_tiles(std::size_t n, std::size_t nnz, std::size_t width) {
+// Steps for a row of z entries on average: entry by entry z^2 / 2; by tiles d^2 / 2 steps that are
+// about sixteen times cheaper.
+struct GramSteps {
+  double entries, tiles;
+};
+GramSteps gram_steps(std::size_t n, std::size_t nnz, std::size_t width) {
   const double z = static_cast<double>(nnz) / static_cast<double>(std::max<std::size_t>(n, 1)) + 1;
-  return 16 * z * z > static_cast<double>(width) * static_cast<double>(width);
+  const double d = static_cast<double>(width);
+  return {z * z / 2, d * d / 32};
 }
 
 void mirror_upper(double* H, std::size_t width) {
@@ -263,7 +254,8 @@ void gram(const Rows& rows, const double* h, std::size_t every, double* H, Pool&
       [&](const auto& view) {
         const std::size_t width = view.width();
         const std::vector<Weighted> chosen = chosen_rows(h, view.n, every);
-        if (prefer_tiles(view.n, view.nnz(), width)) {
+        const GramSteps steps = gram_steps(view.n, view.nnz(), width);
+        if (steps.tiles < steps.entries) {
           gram_tiles(view, chosen, H, pool);
         } else {
           const std::size_t parts = std::clamp<std::size_t>(chosen.size() / 256, 1, 16);
@@ -273,6 +265,15 @@ void gram(const Rows& rows, const double* h, std::size_t every, double* H, Pool&
                         });
         }
         mirror_upper(H, width);
+      },
+      rows);
+}
+
+double gram_steps_per_row(const Rows& rows) {
+  return std::visit(
+      [](const auto& view) {
+        const GramSteps steps = gram_steps(view.n, view.nnz(), view.width());
+        return std::min(steps.entries, steps.tiles);
       },
       rows);
 }

@@ -21,6 +21,9 @@ void squared_norms(const Rows& rows, double* out, Pool& pool);
 // every > 1 takes only every so many of the other rows, each standing for `every` of them.
 void gram(const Rows& rows, const double* h, std::size_t every, double* H, Pool& pool);
 
+// What a row of `gram` costs, in multiplications by one entry of a row.
+double gram_steps_per_row(const Rows& rows);
+
 // out = sum_i h_i <x_i, v> x_i   one pass over the rows with h_i > 0
 void hessian_product(const Rows& rows, const double* h, const double* v, double* out, Pool& pool);
 

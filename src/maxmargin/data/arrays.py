@@ -88,6 +88,11 @@ class ArrayRows:
         _core.squared_norms(self.core, out, self.pool)
         return out
 
+    @property
+    def gram_steps_per_row(self) -> float:
+        """About how many multiplications by one entry a row of `gram` takes."""
+        return _core.gram_steps_per_row(self.core)
+
     def gram(self, h: np.ndarray, every: int = 1) -> np.ndarray:
         """``sum_i h_i x_i x_i^T``; rows with h_i = 0 cost nothing.
 

@@ -26,7 +26,6 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
@@ -42,7 +41,8 @@ SIGMA_MOST = 1e9
 GRADIENT_SHARE = 0.1  # the inner loop ends when 1/2 ||grad||^2 is below this share of the gap
 INNER_STEPS = 15  # more than this many Newton steps at one sigma: it grew too fast
 SAMPLE_ROWS = 30  # rows a feature in the smallest sample worth starting from
-HESSIAN_ROWS = 50  # rows a feature that estimate the Hessian well enough for a Newton step
+HESSIAN_ROWS = 10  # rows a feature, at least, that estimate the Hessian
+HESSIAN_PASSES = 4  # and as many more as cost no more than so many passes over the data
 DIRECT_WIDTH = 3000  # a d x d factorisation is affordable up to here
 
 
@@ -209,15 +209,16 @@ def newton_direction(
     """``(I + sum_i h_i x_i x_i^T)^-1 gradient``"""
     if rows.width > DIRECT_WIDTH:
         return conjugate_gradients(lambda v: v + rows.hessian_product(h, v), gradient)
-    every = max(1, inner_rows // (HESSIAN_ROWS * rows.width + 10000))
-    H = rows.gram(h, every)
-    diagonal = np.einsum("jj->j", H)
-    diagonal += 1.0
-    try:
-        return cho_solve(cho_factor(H, check_finite=False), gradient, check_finite=False)
-    except LinAlgError:  # collinear features of huge scale: positive definite only on paper
-        diagonal *= 1.0 + 1e-10
-        return cho_solve(cho_factor(H, check_finite=False), gradient, check_finite=False)
+    affordable = HESSIAN_PASSES * rows.nnz / rows.gram_steps_per_row
+    every = max(1, int(inner_rows / max(HESSIAN_ROWS * rows.width, affordable)))
+    ridge = 0.0
+    while True:
+        H, direction = rows.gram(h, every), gradient.copy()
+        np.einsum("jj->j", H)[:] += 1.0 + ridge
+        if _core.cholesky_solve(H, direction, rows.pool):
+            return direction
+        # collinear features of huge scale: positive definite on paper only
+        ridge = max(10 * ridge, 1e-12 * float(np.trace(np.abs(H))))
 
 
 def conjugate_gradients(
