@@ -23,9 +23,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	@touch $@
 
 $(VENV)/.installed-bench: $(VENV)/.installed
-	@for peer in liblinear-official liblinear-multicore snapml dlib; do \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check $$peer \
-	    || echo "  (no $$peer here: its column will be empty)"; done
+	$(BIN)/python -m benchmarks.install
 	@touch $@
 
 demo: $(VENV)/.installed            ## train on bundled real data and show the result

@@ -161,3 +161,16 @@ def test_impossible_class_weights_are_refused(rows, weight):
 def test_one_class_is_refused(rows):
     with pytest.raises(ValueError, match="two classes"):
         train(rows[0], np.ones(300), Plan())
+
+
+def test_starts_of_another_shape_are_not_used(rows):
+    X, y = rows
+    starts = train(X, y, Plan()).starts
+    again = train(X[:40, :5], y[:40], Plan(), starts=starts)
+    assert again.model.certificate.relative_gap <= 1e-3
+
+
+def test_class_weights_of_unknown_labels_are_refused(rows):
+    X, y = rows
+    with pytest.raises(ValueError, match="no labels of y"):
+        train(X, y, Plan(class_weight={5: 2.0}))

@@ -10,6 +10,7 @@ import numpy as np
 from maxmargin import _core
 from maxmargin.data import files, svmlight
 from maxmargin.data.columns import Column, Wanted
+from maxmargin.data.cpus import granted_cpus
 from maxmargin.data.dataset import Dataset
 from maxmargin.data.errors import DataError
 from maxmargin.data.files import Content, Source
@@ -82,7 +83,7 @@ def open(
         raise DataError(f"n_features is {n_features}; expected at least 1")
     if threads is not None and threads < 1:
         raise DataError(f"threads is {threads}; expected at least 1")
-    threads = threads or _core.available_cpus()
+    threads = threads or granted_cpus()
 
     content = files.read(source)
     if not len(content.bytes):

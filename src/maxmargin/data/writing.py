@@ -11,6 +11,7 @@ from typing import IO
 
 from maxmargin import _core
 from maxmargin.data import svmlight
+from maxmargin.data.cpus import granted_cpus
 from maxmargin.data.dataset import Dataset
 from maxmargin.data.errors import DataError
 from maxmargin.data.files import COMPRESSIONS, Compression, write_atomically
@@ -63,7 +64,7 @@ def save(
         raise DataError(f"zero_based=True was given, but {kind} has no index base; leave it out")
     with _target(path) as raw, _packed(raw, compression) as file:
         if kind == "svmlight":
-            pool = _core.Pool(threads or _core.available_cpus(), _core.Stop())
+            pool = _core.Pool(threads or granted_cpus(), _core.Stop())
             svmlight.write(dataset, file, zero_based=zero_based, pool=pool)
         else:
             from maxmargin.data import tables  # it needs pyarrow, which is slow to import

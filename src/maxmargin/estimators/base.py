@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin.models.training import granted_cpus
+from maxmargin.data.cpus import granted_cpus
 from maxmargin.problem import Callback, Certificate, Progress, Status
 
 

@@ -22,14 +22,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     """What fitted linear classifiers do; subclasses find the model."""
 
     def _validated(self, X, y, sample_weight):
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            accept_large_sparse=True,
-        )
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS)
         check_classification_targets(y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(
@@ -71,7 +64,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X) -> np.ndarray:
         """``<w_j, x> + b_j``: one number a row for two classes, else one a class."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
         return self.to_model().decision_function(X, threads_of(self.n_jobs))
 
     def predict(self, X) -> np.ndarray:

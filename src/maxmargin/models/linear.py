@@ -14,6 +14,7 @@ import numpy as np
 
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
+from maxmargin.data.cpus import granted_cpus
 from maxmargin.models.files import Kind, Tensors, register_kind
 from maxmargin.models.labels import pack_classes, unpack_classes
 from maxmargin.problem import Certificate, Status
@@ -82,7 +83,7 @@ class LinearModel:
             )
         if X.shape[0] < SMALL:  # starting threads would take longer than the work
             threads = 1
-        rows = ArrayRows(X, pool=_core.Pool(threads or _core.available_cpus()))
+        rows = ArrayRows(X, pool=_core.Pool(threads or granted_cpus()))
         scores = np.empty((rows.n, len(self.coef)), order="F")
         for j, (w, b) in enumerate(zip(self.coef, self.intercept)):
             scores[:, j] = rows.predict(w) + b

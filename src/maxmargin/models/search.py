@@ -48,9 +48,8 @@ def search_C(
         weight = np.ones(len(y)) if sample_weight is None else np.array(sample_weight, dtype=float)
         held_out = weight[test]
         weight[test] = 0.0
-        X_test = X[test]
         for k, trained in enumerate(path(X, y, plan, grid, weight)):
-            right = trained.model.predict(X_test, plan.threads) == y[test]
+            right = trained.model.predict(X, plan.threads)[test] == y[test]
             scores[fold, k] = np.average(right, weights=held_out if held_out.any() else None)
     best = int(np.argmax(scores.mean(axis=0)))
     final = list(path(X, y, plan, grid[: best + 1], sample_weight))[-1]
@@ -75,7 +74,7 @@ def grid_of(Cs: int | Sequence[float]) -> np.ndarray:
     if isinstance(Cs, int | np.integer):
         if Cs < 1:
             raise ValueError(f"Cs must be at least 1; got {Cs}")
-        return np.geomspace(C_LEAST, C_MOST, Cs)
+        return np.geomspace(C_LEAST, C_MOST, Cs) if Cs > 1 else np.ones(1)
     grid = np.unique(np.asarray(Cs, dtype=np.float64))
     if grid.size == 0 or not (grid > 0).all() or not np.isfinite(grid).all():
         raise ValueError(f"Cs must be positive numbers; got {Cs!r}")

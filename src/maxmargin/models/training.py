@@ -12,15 +12,16 @@ scikit-learn, whose import takes longer than many a fit.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
+from maxmargin.data.cpus import granted_cpus
 from maxmargin.losses.hinge import Hinge
 from maxmargin.models.linear import LinearModel
 from maxmargin.problem import Callback, Clock, Progress, Settings, Solution, Status
@@ -58,13 +59,13 @@ class Plan:
     def __post_init__(self) -> None:
         for name in ("C", "tol"):
             value = getattr(self, name)
-            if not (value > 0 and math.isfinite(value)):
+            if not (isinstance(value, Real) and value > 0 and math.isfinite(value)):
                 raise ValueError(f"{name} must be a positive number; got {value!r}")
         if not (self.bias >= 0 and math.isfinite(self.bias)):
             raise ValueError(f"the bias feature must be a number >= 0; got {self.bias!r}")
         for name in ("max_iter", "max_time", "threads"):
             value = getattr(self, name)
-            if value is not None and not value > 0:
+            if value is not None and not (isinstance(value, Real) and value > 0):
                 raise ValueError(f"{name} must be positive, or None for no limit; got {value!r}")
         if self.solver not in ("auto", *SOLVERS):
             raise ValueError(f"solver {self.solver!r} is none of auto, {', '.join(SOLVERS)}")
@@ -101,7 +102,8 @@ def train(
 ) -> Trained:
     """Train on finite rows X (dense or CSR) with labels y of any type that sorts.
 
-    Ctrl-C and `max_time` give the best model so far; its certificates say how good it is.
+    Ctrl-C and `max_time` give the best model so far; its certificates say how good it is. `starts`
+    of another number or size of problems are not used.
     """
     classes = check_classes(y)
     codes = np.searchsorted(classes, y)  # several times faster than unique's own inverse
@@ -111,6 +113,7 @@ def train(
     solver = pick_solver(rows) if plan.solver == "auto" else plan.solver
     threads = useful_threads(plan.threads, rows)
     side_by_side = min(threads, len(positives))
+    fitting = starts is not None and fits(starts, len(positives), rows)
     clock = Clock()
 
     def solve(k: int) -> Solution:
@@ -121,7 +124,7 @@ def train(
         pool = _core.Pool(threads if side_by_side == 1 else 1, stop)
         loss = Hinge(np.where(codes == positives[k], 1.0, -1.0), cost, pool)
         settings = Settings(plan.tol, plan.max_iter, plan.seed, plan.callback, stop)
-        start = None if starts is None else starts[k]
+        start = starts[k] if fitting else None
         solution = SOLVERS[solver](rows.with_pool(pool), loss, settings, cost, start)
         if solution.certificate.status is Status.CALLBACK:
             interrupts.interrupt()
@@ -148,17 +151,17 @@ def check_classes(y: np.ndarray) -> np.ndarray:
     return classes
 
 
+def fits(starts: list[Start], problems: int, rows: ArrayRows) -> bool:
+    """Whether starting points belong to problems of this number and size."""
+    return len(starts) == problems and all(
+        len(start.w) == rows.width and (start.share is None or len(start.share) == rows.n)
+        for start in starts
+    )
+
+
 def useful_threads(threads: int | None, rows: ArrayRows) -> int:
     """As many as granted, but no more than the work can feed: starting one takes time too."""
     return min(threads or granted_cpus(), 1 + rows.nnz // NNZ_PER_THREAD)
-
-
-def granted_cpus() -> int:
-    """CPUs this process may use: its affinity mask, and no more than OMP_NUM_THREADS, by which
-    joblib keeps processes side by side from crowding each other."""
-    limit = os.environ.get("OMP_NUM_THREADS", "")
-    cpus = _core.available_cpus()
-    return min(cpus, int(limit)) if limit.isdigit() and int(limit) > 0 else cpus
 
 
 def row_costs(
@@ -179,6 +182,11 @@ def row_costs(
         total = np.bincount(codes, weight, minlength=len(classes))
         per_class = total.sum() / (len(classes) * np.where(total > 0, total, 1.0))
     else:
+        unknown = [label for label in plan.class_weight if label not in classes.tolist()]
+        if unknown:
+            raise ValueError(
+                f"class_weight names {unknown!r}, which are no labels of y ({classes.tolist()!r})"
+            )
         per_class = np.array([plan.class_weight.get(c, 1.0) for c in classes.tolist()], dtype=float)
         if not np.isfinite(per_class).all() or (per_class < 0).any():
             raise ValueError(
