@@ -46,14 +46,19 @@ void Pool::run(std::size_t count, const std::function<void(std::size_t)>& task) 
     count_ = count;
     error_ = nullptr;
     next_.store(0);
-    busy_.store(static_cast<int>(workers_.size()));
-    round_.fetch_add(1);
+    open_ = true;
+    round_.fetch_add(1, std::memory_order_release);
   }
   wake_.notify_all();
   take_tasks(true);
-  for (int spin = 0; busy_.load(std::memory_order_acquire) > 0 && spin < kSpins; ++spin) pause();
+  // A thread that has not got a CPU by now is not waited for: it will find the round closed.
+  {
+    std::lock_guard lock(mutex_);
+    open_ = false;
+  }
+  for (int spin = 0; taking_part_.load(std::memory_order_acquire) > 0 && spin < kSpins; ++spin) pause();
   std::unique_lock lock(mutex_);
-  done_.wait(lock, [this] { return busy_.load(std::memory_order_acquire) == 0; });
+  done_.wait(lock, [this] { return taking_part_.load(std::memory_order_acquire) == 0; });
   task_ = nullptr;
   if (error_) std::rethrow_exception(error_);
 }
@@ -85,12 +90,12 @@ void Pool::work() {
       wake_.wait(lock, [&] { return round_.load() != seen; });
       seen = round_.load();
       if (closing_) return;
+      if (!open_) continue;
+      taking_part_.fetch_add(1, std::memory_order_relaxed);
     }
     take_tasks(false);
-    if (busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      std::lock_guard lock(mutex_);
-      done_.notify_one();
-    }
+    std::lock_guard lock(mutex_);
+    if (taking_part_.fetch_sub(1, std::memory_order_acq_rel) == 1) done_.notify_one();
   }
 }
 

@@ -48,7 +48,8 @@ class Pool {
   std::condition_variable wake_, done_;
   std::atomic<unsigned> round_{0};
   std::atomic<std::size_t> next_{0};
-  std::atomic<int> busy_{0};
+  std::atomic<int> taking_part_{0};  // workers in the current round
+  bool open_ = false;                // whether they may still join it
   std::size_t count_ = 0;
   const std::function<void(std::size_t)>* task_ = nullptr;
   std::exception_ptr error_;

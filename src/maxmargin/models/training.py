@@ -27,7 +27,9 @@ from maxmargin.models.linear import LinearModel
 from maxmargin.problem import Callback, Clock, Progress, Settings, Solution, Status
 from maxmargin.solvers.run import catch_interrupts
 
-FEW_FEATURES = 500  # up to here Newton's d x d systems cost less than the passes they save
+SMALL_NNZ = 50_000
+STEPS, STEPS_FROM_SAMPLE = 10, 4  # of Newton on all rows, from nothing and from a sample's solution
+FETCH = 30  # entries that could be summed while a row comes from memory
 NNZ_PER_THREAD = 50_000  # less work than this is done before a second thread has started
 
 
@@ -110,8 +112,8 @@ def train(
     cost = row_costs(classes, codes, plan, sample_weight)
     positives = [1] if len(classes) == 2 else list(range(len(classes)))
     rows = ArrayRows(X, plan.bias)
-    solver = pick_solver(rows) if plan.solver == "auto" else plan.solver
     threads = useful_threads(plan.threads, rows)
+    solver = pick_solver(rows, cost, threads) if plan.solver == "auto" else plan.solver
     side_by_side = min(threads, len(positives))
     fitting = starts is not None and fits(starts, len(positives), rows)
     clock = Clock()
@@ -195,9 +197,24 @@ def row_costs(
     return plan.C * weight * per_class[codes]
 
 
-def pick_solver(rows: ArrayRows) -> str:
-    """The method that measured fastest for rows of this shape."""
-    return "newton" if rows.width <= FEW_FEATURES else "dual"
+def pick_solver(rows: ArrayRows, cost: np.ndarray, threads: int) -> str:
+    """The method that should be fastest, by costs measured in entries of rows looked at.
+
+    Newton: a few passes and a Gram matrix a step, in parallel. Dual descent: about 4 + 10 C ||x||^2
+    epochs one after the other, whose visits in random order also cost the fetching of the rows.
+    Small problems take a millisecond either way: there the answer that needs no seed is better.
+    """
+    from maxmargin.solvers import newton
+
+    if rows.width > newton.DIRECT_WIDTH:
+        return "dual"
+    if rows.nnz < SMALL_NNZ:
+        return "newton"
+    steps = STEPS_FROM_SAMPLE if newton.sample_steps(rows) else STEPS
+    newton_cost = steps * (3 * rows.nnz + newton.hessian_cost(rows)) / threads
+    hardness = float(np.mean(cost * rows.squared_norms()))
+    dual_cost = (4 + 10 * hardness) * (2 * rows.nnz + FETCH * rows.n)
+    return "newton" if newton_cost < dual_cost else "dual"
 
 
 def _bundle(method: str):

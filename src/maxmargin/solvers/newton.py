@@ -203,14 +203,24 @@ def bracketed_newton(
     return k
 
 
+def hessian_rows(rows: ArrayRows) -> int:
+    """How many rows to estimate the Hessian from."""
+    affordable = int(HESSIAN_PASSES * rows.nnz / rows.gram_steps_per_row)
+    return max(HESSIAN_ROWS * rows.width, affordable)
+
+
+def hessian_cost(rows: ArrayRows) -> float:
+    """What a Hessian costs at most, in entries of rows looked at."""
+    return min(hessian_rows(rows), rows.n) * rows.gram_steps_per_row
+
+
 def newton_direction(
     rows: ArrayRows, h: np.ndarray, inner_rows: int, gradient: np.ndarray
 ) -> np.ndarray:
     """``(I + sum_i h_i x_i x_i^T)^-1 gradient``"""
     if rows.width > DIRECT_WIDTH:
         return conjugate_gradients(lambda v: v + rows.hessian_product(h, v), gradient)
-    affordable = HESSIAN_PASSES * rows.nnz / rows.gram_steps_per_row
-    every = max(1, int(inner_rows / max(HESSIAN_ROWS * rows.width, affordable)))
+    every = max(1, inner_rows // hessian_rows(rows))
     ridge = 0.0
     while True:
         H, direction = rows.gram(h, every), gradient.copy()
