@@ -39,6 +39,7 @@ def main() -> None:
     p.add_argument("--tols", default="1e-3,1e-6", help="relative duality gaps, comma-separated")
     p.add_argument("--cap", type=float, default=120.0, help="seconds for one run")
     given = p.parse_args()
+    here = machine.describe(given.threads)
     rows: list[Row] = []
     for name in options.set_names(given):
         X, y = options.load(name, given)
@@ -57,7 +58,10 @@ def main() -> None:
                     print(f"  {' '.join(cells(rows[-1]))}")
         for worker in (*workers.values(), *others):
             worker.close()
-    here = machine.describe(given.threads)
+        save(given, here, rows)  # an interrupted run keeps what it has
+
+
+def save(given, here: dict, rows: list[Row]) -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     kept = {"machine": here, "rows": [asdict(row) for row in rows]}
     (given.out / "agreement.json").write_text(json.dumps(kept, indent=1))

@@ -38,7 +38,10 @@ def serve(connection: Any, peer_type: type[Peer]) -> None:
     """The process's main: prepares once, then runs as often as asked."""
     peer = peer_type()
     while True:
-        task, *arguments = connection.recv()
+        try:
+            task, *arguments = connection.recv()
+        except EOFError:  # the harness is gone
+            return
         if task == "end":
             return
         try:
