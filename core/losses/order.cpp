@@ -46,26 +46,35 @@ struct Buckets {
   }
 };
 
-// Sorts items in place; spare is working memory of the same length.
-void sort_items(Item* items, Item* spare, std::size_t n, int spreadings) {
-  if (n <= kFew) return insertion_sort(items, n);
-  double least = items[0].value, most = items[0].value;
-  for (std::size_t k = 1; k < n; ++k) {
-    least = std::min(least, items[k].value);
-    most = std::max(most, items[k].value);
+// Writes `from` to `to` in ascending order; both have room for n items and both are overwritten.
+void sort_items(Item* from, Item* to, std::size_t n, int spreadings) {
+  if (n <= kFew) {
+    std::copy_n(from, n, to);
+    return insertion_sort(to, n);
   }
-  if (least == most) return;
-  const Buckets buckets(least, most, std::min(kMostSpread, n / 4));
-  if (spreadings == 0 || buckets.count == 1) return std::sort(items, items + n, before);
-
-  std::uint32_t start[kMostSpread + 1] = {};
-  for (std::size_t k = 0; k < n; ++k) ++start[buckets.of(items[k].value) + 1];
+  double least = from[0].value, most = from[0].value;
+  for (std::size_t k = 1; k < n; ++k) {
+    least = std::min(least, from[k].value);
+    most = std::max(most, from[k].value);
+  }
+  const Buckets buckets(least, most, std::min(kMostSpread, n));
+  if (spreadings == 0 || buckets.count == 1) {
+    std::copy_n(from, n, to);
+    return std::sort(to, to + n, before);
+  }
+  std::uint32_t start[kMostSpread + 1];
+  std::fill_n(start, buckets.count + 1, 0);
+  for (std::size_t k = 0; k < n; ++k) ++start[buckets.of(from[k].value) + 1];
   for (std::size_t b = 0; b < buckets.count; ++b) start[b + 1] += start[b];
-  for (std::size_t k = 0; k < n; ++k) spare[start[buckets.of(items[k].value)]++] = items[k];
-  std::copy_n(spare, n, items);
+  for (std::size_t k = 0; k < n; ++k) to[start[buckets.of(from[k].value)]++] = from[k];
   for (std::size_t b = 0, begin = 0; b < buckets.count; ++b) {
-    const std::size_t end = start[b];  // after scattering, starts have become ends
-    sort_items(items + begin, spare + begin, end - begin, spreadings - 1);
+    const std::size_t end = start[b], count = end - begin;  // scattering turned starts into ends
+    if (count <= kFew) {
+      insertion_sort(to + begin, count);
+    } else {
+      std::copy_n(to + begin, count, from + begin);
+      sort_items(from + begin, to + begin, count, spreadings - 1);
+    }
     begin = end;
   }
 }
@@ -105,8 +114,8 @@ Item item_of(const double* p, const Selection& selection, std::size_t k) {
 void order_rows(const double* p, const Selection& selection, Item* items, Item* spare) {
   const std::size_t n = selection.count;
   check_finite(extent_of(p, selection, {0, n}).finite);
-  for (std::size_t k = 0; k < n; ++k) items[k] = item_of(p, selection, k);
-  sort_items(items, spare, n, kSpreadings);
+  for (std::size_t k = 0; k < n; ++k) spare[k] = item_of(p, selection, k);
+  sort_items(spare, items, n, kSpreadings);
 }
 
 void order_rows(const double* p, const Selection& selection, Item* items, Item* spare, Pool& pool) {
@@ -147,7 +156,7 @@ void order_rows(const double* p, const Selection& selection, Item* items, Item* 
     const Range range = part_of(n, parts, t);
     for (std::size_t k = range.begin; k < range.end; ++k) {
       const Item item = item_of(p, selection, k);
-      items[next[buckets.of(item.value)]++] = item;
+      spare[next[buckets.of(item.value)]++] = item;
     }
   });
   // Buckets are handed out in runs of about equal numbers of rows.
@@ -157,7 +166,7 @@ void order_rows(const double* p, const Selection& selection, Item* items, Item* 
       runs.push_back(b + 1);
   pool.run(runs.size() - 1, [&](std::size_t t) {
     for (std::size_t b = runs[t]; b < runs[t + 1]; ++b)
-      sort_items(items + edge[b], spare + edge[b], edge[b + 1] - edge[b], kSpreadings);
+      sort_items(spare + edge[b], items + edge[b], edge[b + 1] - edge[b], kSpreadings);
   });
 }
 

@@ -23,10 +23,11 @@ struct TwoRanks {
   Count lower = 0, all = 0;
 
   explicit TwoRanks(std::size_t) {}
-  void load(const std::vector<Count>& of_rank) {
-    lower = of_rank[0];
-    all = of_rank[0] + of_rank[1];
+  void load(const double* of_rank, std::size_t ranks) {
+    lower = static_cast<Count>(of_rank[0]);
+    all = lower + (ranks > 1 ? static_cast<Count>(of_rank[1]) : Count(0));
   }
+  MAXMARGIN_INLINE void prefetch(std::uint32_t) const {}
   MAXMARGIN_INLINE void insert(std::uint32_t r, Count s) {
     lower += r == 0 ? s : Count(0);
     all += s;
@@ -63,19 +64,23 @@ class RankTree {
   }
 
   // The state after weights of_rank[r] have been inserted into an empty tree.
-  void load(const std::vector<Count>& of_rank) {
-    for (std::size_t r = 0; r < of_rank.size(); ++r) {
+  void load(const double* of_rank, std::size_t ranks) {
+    for (std::size_t r = 0; r < ranks; ++r) {
+      const Count s = static_cast<Count>(of_rank[r]);
       std::size_t place = r + 1;
-      level_[0][place / kFan].sum[place % kFan] += of_rank[r];
+      level_[0][place / kFan].sum[place % kFan] += s;
       for (std::size_t h = 1; h < levels_; ++h) {
         place /= kFan;
-        if (place % kFan + 1 < kFan) level_[h][place / kFan].sum[place % kFan + 1] += of_rank[r];
+        if (place % kFan + 1 < kFan) level_[h][place / kFan].sum[place % kFan + 1] += s;
       }
     }
     for (std::size_t h = 0; h < levels_; ++h)
       for (Node& node : level_[h]) std::partial_sum(node.sum, node.sum + kFan, node.sum);
   }
 
+  MAXMARGIN_INLINE void prefetch(std::uint32_t r) const {
+    __builtin_prefetch(&level_[0][(std::size_t{r} + 1) / kFan]);
+  }
   MAXMARGIN_INLINE void insert(std::uint32_t r, Count s) {
     std::size_t place = r + 1;
     add(level_[0][place / kFan], kSteps.at[place % kFan], s);
@@ -119,69 +124,127 @@ MAXMARGIN_INLINE Count weight_of(const Sweep& sweep, const Item& item) {
   return sweep.weight ? static_cast<Count>(sweep.weight[item.row]) : Count(1);
 }
 
+// Rows ahead whose places in the counter are fetched: with many ranks these are cache misses.
+constexpr std::size_t kAhead = 16;
+constexpr std::size_t kBlock = 8;
+
+// The rows about to be inserted, side by side for vector operations. Questions about a prefix that
+// ends inside the block are answered by the counter for the rows before it plus a comparison with
+// all rows of the block: no branch depends on where exactly the prefix ends.
+struct Block {
+  alignas(64) double value[kBlock], rank[kBlock], weight[kBlock];
+
+  MAXMARGIN_INLINE void read(const Sweep& sweep, std::size_t begin, std::size_t count) {
+    for (std::size_t k = 0; k < kBlock; ++k) {
+      const Item& item = sweep.items[begin + std::min(k, count - 1)];
+      value[k] = item.value;
+      rank[k] = item.rank;
+      weight[k] = k < count ? weight_of<double>(sweep, item) : 0.0;
+    }
+  }
+  // Weight of rows k of rank < r with p - p_k >= 1.
+  MAXMARGIN_INLINE double lower_and_far_below(double r, double p) const {
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (std::size_t k = 0; k < kBlock; ++k)
+      sum += (rank[k] < r) & !(p - value[k] < 1) ? weight[k] : 0.0;
+    return sum;
+  }
+  // Weight of rows k of rank > r with p_k - p < 1.
+  MAXMARGIN_INLINE double higher_and_not_far_above(double r, double p) const {
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (std::size_t k = 0; k < kBlock; ++k)
+      sum += (rank[k] > r) & (value[k] - p < 1) ? weight[k] : 0.0;
+    return sum;
+  }
+};
+
 // Answers the questions about the first t rows for every t of the range; t = n belongs to the last.
+// of_rank: weight of each rank before the range, or null where the range begins at 0.
 template <class Counter, class Count>
-MAXMARGIN_INLINE void sweep_range(const Sweep& sweep, Range range) {
+MAXMARGIN_INLINE void sweep_range(const Sweep& sweep, Range range, const double* of_rank) {
   const Item* items = sweep.items;
   const std::size_t n = sweep.n;
   Counter counter(sweep.ranks);
   Count all = 0;
   std::size_t i = 0, j = 0;
   if (range.begin > 0) {
-    std::vector<Count> of_rank(sweep.ranks, Count(0));
-    for (std::size_t k = 0; k < range.begin; ++k) {
-      const Count s = weight_of<Count>(sweep, items[k]);
-      of_rank[items[k].rank] += s;
-      all += s;
-    }
-    counter.load(of_rank);
+    counter.load(of_rank, sweep.ranks);
+    all = static_cast<Count>(std::accumulate(of_rank, of_rank + sweep.ranks, 0.0));
     // Rows whose questions were about shorter prefixes belong to earlier ranges.
     const double last = items[range.begin - 1].value;
-    i = static_cast<std::size_t>(
-        std::partition_point(items, items + n, [&](const Item& x) { return x.value - last < 1; }) -
-        items);
-    j = static_cast<std::size_t>(
-        std::partition_point(items, items + n,
-                             [&](const Item& x) { return !(last - x.value < 1); }) -
-        items);
+    const auto asked_plus = [last](const Item& x) { return x.value - last < 1; };
+    const auto asked_minus = [last](const Item& x) { return !(last - x.value < 1); };
+    i = static_cast<std::size_t>(std::partition_point(items, items + n, asked_plus) - items);
+    j = static_cast<std::size_t>(std::partition_point(items, items + n, asked_minus) - items);
   }
-  const bool to_the_end = range.end == n;
-  for (std::size_t t = range.begin; t < range.end; ++t) {
-    const double value = items[t].value;
-    // Among the first t rows are all with p_k <= p_i - 1, and no other.
-    for (; i < n && items[i].value - value < 1; ++i)
-      sweep.plus[i] = sweep.below[items[i].rank] - counter.below(items[i].rank);
-    // Among the first t rows are all with p_k < p_j + 1, and no other.
-    for (; j < n && !(value - items[j].value < 1); ++j)
-      sweep.minus[j] = static_cast<double>(all - counter.upto(items[j].rank));
-    const Count s = weight_of<Count>(sweep, items[t]);
-    counter.insert(items[t].rank, s);
-    all += s;
+  Block block;
+  for (std::size_t t = range.begin; t < range.end; t += kBlock) {
+    const std::size_t count = std::min(kBlock, range.end - t);
+    const bool is_last = t + count == n;
+    const double last = items[t + count - 1].value;
+    block.read(sweep, t, count);
+    for (std::size_t k = t + kBlock; k < std::min(t + 2 * kBlock, range.end); ++k)
+      counter.prefetch(items[k].rank);
+    for (; i < n && (is_last || items[i].value - last < 1); ++i) {
+      const Item item = items[i];
+      const std::uint32_t ahead = items[std::min(i + kAhead, n - 1)].rank;
+      counter.prefetch(ahead);
+      __builtin_prefetch(sweep.below + ahead);
+      sweep.plus[i] = sweep.below[item.rank] - static_cast<double>(counter.below(item.rank)) -
+                      block.lower_and_far_below(item.rank, item.value);
+    }
+    for (; j < n && (is_last || !(last - items[j].value < 1)); ++j) {
+      const Item item = items[j];
+      counter.prefetch(items[std::min(j + kAhead, n - 1)].rank);
+      sweep.minus[j] = static_cast<double>(all - counter.upto(item.rank)) +
+                       block.higher_and_not_far_above(item.rank, item.value);
+    }
+    for (std::size_t k = 0; k < count; ++k) {
+      const Count s = static_cast<Count>(block.weight[k]);
+      counter.insert(items[t + k].rank, s);
+      all += s;
+    }
   }
-  if (!to_the_end) return;
-  for (; i < n; ++i) sweep.plus[i] = sweep.below[items[i].rank] - counter.below(items[i].rank);
-  for (; j < n; ++j) sweep.minus[j] = static_cast<double>(all - counter.upto(items[j].rank));
 }
 
-MAXMARGIN_CLONES void sweep_two(const Sweep& sweep, Range range) {
-  sweep_range<TwoRanks<std::int32_t>, std::int32_t>(sweep, range);
+MAXMARGIN_CLONES void sweep_two(const Sweep& sweep, Range range, const double* of_rank) {
+  sweep_range<TwoRanks<std::int32_t>, std::int32_t>(sweep, range, of_rank);
 }
-MAXMARGIN_CLONES void sweep_two_weighted(const Sweep& sweep, Range range) {
-  sweep_range<TwoRanks<double>, double>(sweep, range);
+MAXMARGIN_CLONES void sweep_two_weighted(const Sweep& sweep, Range range, const double* of_rank) {
+  sweep_range<TwoRanks<double>, double>(sweep, range, of_rank);
 }
-MAXMARGIN_CLONES void sweep_many(const Sweep& sweep, Range range) {
-  sweep_range<RankTree<std::int32_t>, std::int32_t>(sweep, range);
+MAXMARGIN_CLONES void sweep_many(const Sweep& sweep, Range range, const double* of_rank) {
+  sweep_range<RankTree<std::int32_t>, std::int32_t>(sweep, range, of_rank);
 }
-MAXMARGIN_CLONES void sweep_many_weighted(const Sweep& sweep, Range range) {
-  sweep_range<RankTree<double>, double>(sweep, range);
+MAXMARGIN_CLONES void sweep_many_weighted(const Sweep& sweep, Range range, const double* of_rank) {
+  sweep_range<RankTree<double>, double>(sweep, range, of_rank);
 }
 
-void run_sweep(const Sweep& sweep, Range range) {
-  const bool two = sweep.ranks <= 2;
-  if (sweep.weight)
-    two ? sweep_two_weighted(sweep, range) : sweep_many_weighted(sweep, range);
-  else
-    two ? sweep_two(sweep, range) : sweep_many(sweep, range);
+void run_sweep(const Sweep& sweep, Range range, const double* of_rank) {
+  const auto run = sweep.weight ? (sweep.ranks <= 2 ? sweep_two_weighted : sweep_many_weighted)
+                                : (sweep.ranks <= 2 ? sweep_two : sweep_many);
+  run(sweep, range, of_rank);
+}
+
+// The sweep cut into parts by number of rows. The ranks of each part are counted first, so that a
+// part knows what was inserted before it.
+void run_sweep(const Sweep& sweep, Pool& pool) {
+  // With as many ranks as rows these counts cost as much as a good share of the sweep: few parts.
+  const std::size_t parts = pieces(sweep.n, 32768, sweep.ranks < 65536 ? 16 : 4);
+  std::vector<double> of_rank(parts * sweep.ranks);
+  pool.run(parts - 1, [&](std::size_t t) {
+    double* after = of_rank.data() + (t + 1) * sweep.ranks;
+    const Range range = part_of(sweep.n, parts, t);
+    for (std::size_t k = range.begin; k < range.end; ++k)
+      after[sweep.items[k].rank] += weight_of<double>(sweep, sweep.items[k]);
+  });
+  for (std::size_t k = 2 * sweep.ranks; k < of_rank.size(); ++k)
+    of_rank[k] += of_rank[k - sweep.ranks];
+  pool.run(parts, [&](std::size_t t) {
+    run_sweep(sweep, part_of(sweep.n, parts, t), of_rank.data() + t * sweep.ranks);
+  });
 }
 
 }  // namespace
@@ -253,7 +316,8 @@ void PairLoss::add_ranks(std::size_t q, const double* target) {
 // ---------------------------------------------------------------- value and subgradient
 
 Selection PairLoss::selection(std::size_t q) const {
-  return {size(q), &members_[starts_[q]], &ranks_[starts_[q]]};
+  // Members of the only query are all rows in their order.
+  return {size(q), queries() == 1 ? nullptr : &members_[starts_[q]], &ranks_[starts_[q]]};
 }
 
 Sweep PairLoss::sweep(std::size_t q) {
@@ -288,19 +352,14 @@ double PairLoss::evaluate_small(std::size_t q, const double* p, double* l) {
     return 0;
   }
   order_rows(p, selection(q), &items_[range.begin], &spare_[range.begin]);
-  run_sweep(sweep(q), {0, size(q)});
+  run_sweep(sweep(q), {0, size(q)}, nullptr);
   return finish(q, range, items_[range.begin + size(q) / 2].value, l);
 }
 
 double PairLoss::evaluate_large(std::size_t q, const double* p, double* l, Pool& pool) {
   const std::size_t begin = starts_[q], count = size(q);
   order_rows(p, selection(q), &items_[begin], &spare_[begin], pool);
-  const Sweep whole = sweep(q);
-  // Each part first counts the ranks before it: few parts when there are many ranks.
-  const std::size_t sweeps =
-      whole.ranks < 65536 ? pieces(count, 32768, 16) : pieces(count, 131072, 4);
-  pool.run(sweeps, [&](std::size_t t) { run_sweep(whole, part_of(count, sweeps, t)); });
-
+  run_sweep(sweep(q), pool);
   const std::size_t parts = pieces(count);
   const double centre = items_[begin + count / 2].value;
   std::vector<double> values(parts);
