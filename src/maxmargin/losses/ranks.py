@@ -44,6 +44,8 @@ class Ranks(SearchedLoss):
         Weight of all pairs, the sum of m_q.
     queries : int
         Q, the number of queries that have pairs.
+    total : float
+        C N, the loss if every pair missed its margin by exactly 1.
     """
 
     def __init__(
@@ -66,18 +68,18 @@ class Ranks(SearchedLoss):
         self.queries = int(np.sum(m > 0))
         if self.queries == 0:
             raise ValueError(_no_pairs(y, qid))
-        total = C * float(self.core.rows()[m > 0].sum())
-        self._scale(total)
+        self._scale(C * float(self.core.rows()[m > 0].sum()))
         if self.n >= 8 * SAMPLE:
-            self._look_at_sample(y, query, weight, total)
+            self._look_at_sample(y, query, weight)
 
     def _scale(self, total: float) -> None:
         """Sets c_q so that ``sum_q c_q m_q`` is `total` = C N, each query with an equal part."""
         m = self.core.pairs()
+        self.total = total
         c = np.divide(total / self.queries, m, out=np.zeros_like(m), where=m > 0)
         self.core.set_scales(c)
 
-    def _look_at_sample(self, y, query, weight, total: float) -> None:
+    def _look_at_sample(self, y, query, weight) -> None:
         """Samples every so-manieth row, or query where there are many."""
         step = self.n // SAMPLE
         rows: np.ndarray | slice = slice(None, None, step)
@@ -88,7 +90,7 @@ class Ranks(SearchedLoss):
             loss = Ranks(y, 1.0, self.pool, query, weight)
         except ValueError:
             return  # no pair among the sampled rows
-        loss._scale(total)
+        loss._scale(self.total)
         self.look_first_at(rows, loss)
 
     def evaluate(self, p: np.ndarray) -> tuple[float, np.ndarray]:
@@ -120,3 +122,26 @@ def _no_pairs(y: np.ndarray, qid: np.ndarray | None) -> str:
         "expected at least one such pair"
         + ("" if qid is None else ". Check that qid groups the rows that are to be compared")
     )
+
+
+def share_in_order(
+    y: np.ndarray,
+    p: np.ndarray,
+    qid: np.ndarray | None = None,
+    sample_weight: np.ndarray | None = None,
+) -> float:
+    """Share of pairs ``y_i > y_j`` with ``p_i > p_j``, ties one half, averaged over queries.
+
+    On whole numbers a pair misses the margin of 1 exactly if it is not in order, and
+    ``R - <l, p>`` is the weight of the pairs that miss it.
+    """
+    places = np.unique(p, return_inverse=True)[1].astype(np.float64)
+    pool = _core.Pool(1)
+
+    def missed(targets: np.ndarray) -> float:
+        loss = Ranks(targets, 1.0, pool, qid, sample_weight)
+        R, l = loss.evaluate(places)  # noqa: E741
+        return (R - float(l @ places)) / loss.total
+
+    not_above, not_below = missed(y), missed(-y)
+    return float(np.clip(0.5 * (not_below + 1.0 - not_above), 0.0, 1.0))
