@@ -140,7 +140,7 @@ class MeasureSVC(ClassifierMixin, ScoringEstimator):
         return self
 
     def decision_function(self, X) -> np.ndarray:
-        """Signed scores, positive for the positive class; one column a class if there are several."""
+        """Scores, positive for the positive class; one column a class if there are several."""
         check_is_fitted(self)
         X = self._check_rows(X, reset=False)
         scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
@@ -193,7 +193,9 @@ class MeasureSVC(ClassifierMixin, ScoringEstimator):
     def _cut(self, X, row: int, sign: np.ndarray, weight: np.ndarray | None) -> float:
         """The score above which as many training rows lie as the measure takes."""
         scores = safe_sparse_dot(X, self.coef_[row], dense_output=True)
-        weight = np.ones(scores.size) if weight is None else weight
+        if weight is None:
+            weight = np.ones(scores.size)
+        scores, sign, weight = (values[weight > 0] for values in (scores, sign, weight))
         taken = float(weight[sign > 0].sum())
         if self.k is not None and self.measure in ("precision_at_k", "recall_at_k"):
             taken = number_taken(self.measure, self.k, int(weight.sum()))

@@ -78,6 +78,11 @@ class OrdinalSVC(ClassifierMixin, ScoringEstimator):
         self.verbose = verbose
         self.callback = callback
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # scikit-learn scores it on labels without an order
+        return tags
+
     def fit(self, X, y, sample_weight=None) -> OrdinalSVC:
         """Learns the score and the thresholds."""
         self._check_parameters()
@@ -132,11 +137,12 @@ def best_thresholds(
     """Thresholds of least ``sum_i s_i |predicted place - place|``.
 
     The places between two labels are a sum over thresholds of 0-1 errors, so each threshold k is
-    the best cut between places <= k and > k by itself; the first best cut of each never falls with k.
+    the best cut between places <= k and > k by itself; first best cuts never fall with k.
     """
+    weight = np.ones(score.size) if weight is None else weight
     order = np.argsort(score, kind="stable")
-    score, place = score[order], place[order]
-    weight = np.ones(score.size) if weight is None else weight[order]
+    order = order[weight[order] > 0]
+    score, place, weight = score[order], place[order], weight[order]
     # A cut before row r of the order; only between different scores.
     possible = np.concatenate(([True], score[1:] > score[:-1], [True]))
     middle = np.empty(score.size + 1)

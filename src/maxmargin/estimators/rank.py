@@ -12,7 +12,7 @@ from maxmargin.metrics import pairwise_accuracy
 class RankSVM(ScoringEstimator):
     r"""Linear scores that put rows in the order of their targets, query by query.
 
-    ``minimise 1/2 ||w||^2 + C N / Q * sum_q 1/m_q * sum of max(0, 1 - <w, x_i - x_j>)`` over the m_q
+    ``minimise 1/2 ||w||^2 + C N/Q * sum_q 1/m_q * sum of max(0, 1 - <w, x_i - x_j>)`` over the m_q
     pairs of query q with ``y_i > y_j``; N rows in Q queries. Without `qid` all rows are one query.
 
     Any number of grades, or a real-valued target, costs O(n log n) an iteration.

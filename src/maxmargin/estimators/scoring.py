@@ -47,18 +47,13 @@ class ScoringEstimator(BaseEstimator):
             raise ValueError(f"solver is {self.solver!r}; expected 'ocas' or 'cpa'")
         if self.n_jobs is not None and (not _is_whole(self.n_jobs) or self.n_jobs == 0):
             raise ValueError(
-                f"n_jobs is {self.n_jobs!r}; expected None or -1 for all CPUs, or a number of threads"
+                f"n_jobs is {self.n_jobs!r}; expected None or -1 for all CPUs, or how many threads"
             )
 
-    def _check_rows(self, X, y=None, **options):
+    def _check_rows(self, X, y="no_validation", **options):
         """Rows as they are, float32 or float64, dense or CSR; nothing is copied without need."""
         return validate_data(
-            self,
-            X,
-            **({} if y is None else {"y": y}),
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            **options,
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], **options
         )
 
     def _solve(self, X, make_loss, bias: float = 0.0, w0: np.ndarray | None = None) -> Solution:
@@ -78,8 +73,8 @@ class ScoringEstimator(BaseEstimator):
         if certificate.relative_gap > self.tol:
             warnings.warn(
                 f"{type(self).__name__} ended ({certificate.status}) with a relative gap of "
-                f"{certificate.relative_gap:.2g}, above tol = {self.tol:g}. Allow more iterations or "
-                "time, scale the features, or lower C",
+                f"{certificate.relative_gap:.2g}, above tol = {self.tol:g}. Allow more iterations "
+                "or time, scale the features, or lower C",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -133,6 +128,8 @@ def checked_weights(sample_weight, n: int) -> np.ndarray | None:
     if not np.all(np.isfinite(weight)) or np.any(weight < 0):
         wrong = weight[~(np.isfinite(weight) & (weight >= 0))][0]
         raise ValueError(f"sample_weight has {wrong:g}; expected finite weights, none negative")
+    if not np.any(weight > 0):
+        raise ValueError("every sample_weight is zero; expected some rows of positive weight")
     return weight
 
 

@@ -67,7 +67,7 @@ class Ranks(SearchedLoss):
         self.pairs = float(m.sum())
         self.queries = int(np.sum(m > 0))
         if self.queries == 0:
-            raise ValueError(_no_pairs(y, qid))
+            raise ValueError(_no_pairs(y, qid, weight))
         self._scale(C * float(self.core.rows()[m > 0].sum()))
         if self.n >= 8 * SAMPLE:
             self._look_at_sample(y, query, weight)
@@ -110,17 +110,25 @@ def _numbered(qid: np.ndarray | None, n: int) -> tuple[np.ndarray | None, int]:
     return query.reshape(n).astype(np.uint32), len(values)
 
 
-def _no_pairs(y: np.ndarray, qid: np.ndarray | None) -> str:
+def _no_pairs(y: np.ndarray, qid: np.ndarray | None, weight: np.ndarray | None) -> str:
+    if weight is not None and not np.any(weight > 0):
+        return f"there is nothing to rank: all {y.size} rows have weight zero"
+    if y.size == 1:
+        return "there is nothing to rank: there is 1 sample; expected at least two"
     if y.size and np.all(y == y[0]):
         return (
             f"there is nothing to rank: all {y.size} rows have the target {y[0]:g}; expected at "
             "least two different targets"
         )
-    where = "" if qid is None else " within any one query"
+    if qid is None:
+        return (
+            "there is nothing to rank: no two rows of positive weight have different targets; "
+            "expected at least one such pair"
+        )
     return (
-        f"there is nothing to rank: no two rows of positive weight{where} have different targets; "
-        "expected at least one such pair"
-        + ("" if qid is None else ". Check that qid groups the rows that are to be compared")
+        "there is nothing to rank: no two rows of positive weight within any one query have "
+        "different targets; expected at least one such pair. Check that qid groups the rows that "
+        "are to be compared"
     )
 
 
