@@ -7,9 +7,9 @@ mord are used where they are installed; without mord the all-threshold logistic 
 one in this file. Seconds are the best of `--repeat` fits, data already in memory.
 
 The constants of SVM-perf: it counts losses in per cent, so its ``-c c`` is our ``C = 100 c / n``,
-and its precision of 0.1 is a gap of ``0.001 C n``. Ours is asked for 0.001 of the objective, which is
-smaller. Its seconds (and SVM-rank's) were measured once, on two cores of the machine the project's
-other figures come from, and are printed as they are.
+and its precision of 0.1 is a gap of ``0.001 C n``. Ours is asked for 0.001 of the objective, which
+is smaller. Its seconds, and SVM-rank's, are those of one earlier measurement on two cores: run both
+programs again on the machine at hand before quoting a ratio.
 """
 
 from __future__ import annotations
