@@ -115,6 +115,7 @@ def test_the_subgradient_supports_the_loss(measure, case, other):
     R, grad = loss.evaluate(p)
     q = np.array(other[: len(p)], dtype=float)
     assert R >= 0
+    assert loss.at_zero == pytest.approx(loss.evaluate(np.zeros(len(p)))[0], rel=1e-12, abs=1e-12)
     assert loss.evaluate(q)[0] >= R + grad @ (q - p) - 1e-9
 
 

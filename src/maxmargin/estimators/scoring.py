@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 import numbers
-import sys
-import warnings
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from maxmargin.problem import Progress, Solution
+from maxmargin.estimators.base import progress_callback, threads_of, warn_if_missed
+from maxmargin.problem import Callback, Solution
 from maxmargin.solvers.scores import fit_scores
 
 
@@ -28,7 +26,7 @@ class ScoringEstimator(BaseEstimator):
     n_jobs: int | None
     warm_start: bool
     verbose: int
-    callback: object
+    callback: Callback | None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -45,10 +43,6 @@ class ScoringEstimator(BaseEstimator):
             check_number("max_time", self.max_time, least=0.0)
         if self.solver not in ("ocas", "cpa"):
             raise ValueError(f"solver is {self.solver!r}; expected 'ocas' or 'cpa'")
-        if self.n_jobs is not None and (not _is_whole(self.n_jobs) or self.n_jobs == 0):
-            raise ValueError(
-                f"n_jobs is {self.n_jobs!r}; expected None or -1 for all CPUs, or how many threads"
-            )
 
     def _check_rows(self, X, y="no_validation", **options):
         """Rows as they are, float32 or float64, dense or CSR; nothing is copied without need."""
@@ -65,29 +59,12 @@ class ScoringEstimator(BaseEstimator):
             tol=self.tol,
             max_iter=self.max_iter,
             max_time=self.max_time,
-            threads=None if self.n_jobs is None or self.n_jobs < 0 else self.n_jobs,
-            callback=self._watch if self.verbose or self.callback is not None else None,
+            threads=threads_of(self.n_jobs),
+            callback=progress_callback(self.callback, self.verbose),
             w0=w0,
         )
-        certificate = solution.certificate
-        if certificate.relative_gap > self.tol:
-            warnings.warn(
-                f"{type(self).__name__} ended ({certificate.status}) with a relative gap of "
-                f"{certificate.relative_gap:.2g}, above tol = {self.tol:g}. Allow more iterations "
-                "or time, scale the features, or lower C",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        warn_if_missed(solution.certificate, self.tol)
         return solution
-
-    def _watch(self, progress: Progress) -> bool:
-        if self.verbose:
-            print(
-                f"iteration {progress.iteration}: objective {progress.primal:.6g}, "
-                f"relative gap {progress.relative_gap:.2g}, {progress.seconds:.2f} s",
-                file=sys.stderr,
-            )
-        return bool(self.callback(progress)) if callable(self.callback) else False
 
     def _previous(self, shape: tuple[int, int]) -> np.ndarray | None:
         """The last solutions, one a row, where a warm start is asked for and they fit."""

@@ -48,6 +48,7 @@ class SearchedLoss(ABC):
     """
 
     n: int
+    at_zero: float
     pool: _core.Pool
 
     def __init__(self) -> None:

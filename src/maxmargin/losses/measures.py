@@ -67,6 +67,7 @@ class FBeta(_Tables):
     def __init__(self, y, C, pool, beta: float = 1.0, repeats=None) -> None:
         super().__init__(y, C, pool, repeats)
         self.beta = float(beta)
+        self.at_zero = self.C * self.core.n  # no positive kept: F = 0
 
     def _evaluate(self, p: np.ndarray) -> tuple[float, np.ndarray]:
         l = np.empty(self.core.n)  # noqa: E741
@@ -79,6 +80,8 @@ class Taken(_Tables):
     def __init__(self, y, C, pool, taken: int, best: float, repeats=None) -> None:
         super().__init__(y, C, pool, repeats)
         self.taken, self.best = int(taken), float(best)
+        fewest = max(0, self.taken - (self.core.n - self.positives))
+        self.at_zero = self.C * self.core.n * max(0.0, 1.0 - fewest / self.best)
 
     def _evaluate(self, p: np.ndarray) -> tuple[float, np.ndarray]:
         l = np.empty(self.core.n)  # noqa: E741

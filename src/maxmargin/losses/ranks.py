@@ -75,7 +75,7 @@ class Ranks(SearchedLoss):
     def _scale(self, total: float) -> None:
         """Sets c_q so that ``sum_q c_q m_q`` is `total` = C N, each query with an equal part."""
         m = self.core.pairs()
-        self.total = total
+        self.total = self.at_zero = total
         c = np.divide(total / self.queries, m, out=np.zeros_like(m), where=m > 0)
         self.core.set_scales(c)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
+from maxmargin.data.cpus import granted_cpus
 from maxmargin.losses.base import Loss
 from maxmargin.problem import Callback, Settings, Solution
 from maxmargin.solvers import bundle
@@ -33,7 +34,7 @@ def fit_scores(
     `threads` is None for all CPUs granted, or a number; `bias` is the value of a constant feature.
     """
     with interruptible(max_time) as stop:
-        pool = _core.Pool(_core.available_cpus() if threads is None else threads, stop)
+        pool = _core.Pool(granted_cpus() if threads is None else threads, stop)
         settings = Settings(tol=tol, max_iter=max_iter, callback=callback, stop=stop)
         rows = ArrayRows(X, bias, pool)
         return bundle.solve(rows, make_loss(pool), settings, method=method, w0=w0)
