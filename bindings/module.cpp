@@ -5,4 +5,5 @@ NB_MODULE(_core, m) {
   maxmargin::bind_base(m);
   maxmargin::bind_rows(m);
   maxmargin::bind_linear(m);
+  maxmargin::bind_losses(m);
 }

@@ -7,18 +7,35 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from maxmargin import data, report
+    from maxmargin import data, metrics, report
     from maxmargin.estimators import LinearSVC, LinearSVCCV
+    from maxmargin.estimators.measure import MeasureSVC
+    from maxmargin.estimators.ordinal import OrdinalSVC
+    from maxmargin.estimators.rank import RankSVM
 
 __version__ = "0.1.0"
-__all__ = ["LinearSVC", "LinearSVCCV", "__version__", "data", "load", "report"]
+__all__ = [
+    "LinearSVC",
+    "LinearSVCCV",
+    "MeasureSVC",
+    "OrdinalSVC",
+    "RankSVM",
+    "__version__",
+    "data",
+    "load",
+    "metrics",
+    "report",
+]
 
 # Imported when first used: scikit-learn alone takes longer to import than many a fit.
 _HOMES = {
     "LinearSVC": "maxmargin.estimators.linear",
     "LinearSVCCV": "maxmargin.estimators.linear_cv",
+    "MeasureSVC": "maxmargin.estimators.measure",
+    "OrdinalSVC": "maxmargin.estimators.ordinal",
+    "RankSVM": "maxmargin.estimators.rank",
 }
-_FOLDERS = ("data", "report")
+_FOLDERS = ("data", "metrics", "report")
 
 
 def load(path: str | os.PathLike) -> Any:

@@ -2,5 +2,7 @@
 
 from maxmargin.losses.base import Loss
 from maxmargin.losses.hinge import Hinge
+from maxmargin.losses.measures import MEASURES, measure_loss
+from maxmargin.losses.ranks import Ranks
 
-__all__ = ["Hinge", "Loss"]
+__all__ = ["MEASURES", "Hinge", "Loss", "Ranks", "measure_loss"]

@@ -1,0 +1,118 @@
+"""Ranking support vector machine."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin.estimators.scoring import ScoringEstimator, checked_queries, checked_weights
+from maxmargin.losses.ranks import Ranks
+from maxmargin.metrics import pairwise_accuracy
+
+
+class RankSVM(ScoringEstimator):
+    r"""Linear scores that put rows in the order of their targets, query by query.
+
+    ``minimise 1/2 ||w||^2 + C N/Q * sum_q 1/m_q * sum of max(0, 1 - <w, x_i - x_j>)`` over the m_q
+    pairs of query q with ``y_i > y_j``; N rows in Q queries. Without `qid` all rows are one query.
+
+    Any number of grades, or a real-valued target, costs O(n log n) an iteration.
+
+    Parameters
+    ----------
+    C : float
+        Multiplies the loss, which weighs as much as a sum over rows. SVM-rank's and SVM-perf's
+        constant is ``C n``.
+    solver : {"ocas", "cpa"}
+        Cutting planes with an exact line search, or without (for comparison).
+    tol : float
+        The fit ends when the objective is proved within a share `tol` of the best.
+    max_iter : int, optional
+    max_time : float, optional
+        Seconds after which the best answer so far is returned.
+    n_jobs : int, optional
+        Threads; None or -1 for all CPUs granted. The answer does not depend on it.
+    warm_start : bool
+        Start from the last solution.
+    verbose : int
+        If not 0, progress is written to standard error.
+    callback : callable, optional
+        Called with a `Progress` every iteration; the fit ends when it returns True.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, d)
+    certificate_ : Certificate
+        Proved bounds on the objective, and why the fit ended.
+    history_ : list of Progress
+    n_iter_ : int
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin import RankSVM
+    >>> X = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 0.0], [5.0, 1.0], [4.0, 0.0]])
+    >>> ranker = RankSVM().fit(X, [0, 1, 2, 1, 0], qid=["a", "a", "a", "b", "b"])
+    >>> float(ranker.score(X, [0, 1, 2, 1, 0], qid=["a", "a", "a", "b", "b"]))
+    1.0
+    """
+
+    # Query ids are meant for every method that can take them.
+    __metadata_request__fit = {"qid": True}  # noqa: RUF012
+    __metadata_request__score = {"qid": True}  # noqa: RUF012
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        solver: str = "ocas",
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        callback=None,
+    ) -> None:
+        self.C = C
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.callback = callback
+
+    def fit(self, X, y, qid=None, sample_weight=None) -> RankSVM:
+        """Learns the scores.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+        y : array of shape (n,)
+            Grades or real values; only their order within a query counts.
+        qid : array of shape (n,), optional
+            Which query each row belongs to, in any order. Queries without two different targets
+            are left out; the others count equally.
+        sample_weight : array of shape (n,), optional
+            A weight of 2 counts as the row twice.
+        """
+        self._check_parameters()
+        X, y = self._check_rows(X, y, y_numeric=True)
+        n = X.shape[0]
+        qid, weight = checked_queries(qid, n), checked_weights(sample_weight, n)
+        self._learn_ranking(X, lambda pool: Ranks(y, self.C, pool, qid=qid, sample_weight=weight))
+        return self
+
+    def predict(self, X) -> np.ndarray:
+        """Scores: the larger, the further up."""
+        return self._scores(X)
+
+    def decision_function(self, X) -> np.ndarray:
+        """Scores, as `predict`."""
+        return self._scores(X)
+
+    def score(self, X, y, qid=None, sample_weight=None) -> float:
+        """Share of pairs in the right order, averaged over queries; ties count one half."""
+        return pairwise_accuracy(y, self.predict(X), qid=qid, sample_weight=sample_weight)

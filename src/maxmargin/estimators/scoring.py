@@ -1,0 +1,137 @@
+"""What the estimators that learn one linear score by a loss of predictions share."""
+
+from __future__ import annotations
+
+import math
+import numbers
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from maxmargin.estimators.base import progress_callback, threads_of, warn_if_missed
+from maxmargin.problem import Callback, Solution
+from maxmargin.solvers.scores import fit_scores
+
+
+class ScoringEstimator(BaseEstimator):
+    """Parameters, checks and the call of the solver."""
+
+    C: float
+    solver: str
+    tol: float
+    max_iter: int | None
+    max_time: float | None
+    n_jobs: int | None
+    warm_start: bool
+    verbose: int
+    callback: Callback | None
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+    def _check_parameters(self) -> None:
+        check_number("C", self.C, least=0.0, strict=True)
+        check_number("tol", self.tol, least=0.0)
+        if self.max_iter is not None:
+            check_number("max_iter", self.max_iter, least=0.0, whole=True)
+        if self.max_time is not None:
+            check_number("max_time", self.max_time, least=0.0)
+        if self.solver not in ("ocas", "cpa"):
+            raise ValueError(f"solver is {self.solver!r}; expected 'ocas' or 'cpa'")
+
+    def _check_rows(self, X, y="no_validation", **options):
+        """Rows as they are, float32 or float64, dense or CSR; nothing is copied without need."""
+        return validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], **options
+        )
+
+    def _solve(self, X, make_loss, bias: float = 0.0, w0: np.ndarray | None = None) -> Solution:
+        solution = fit_scores(
+            X,
+            make_loss,
+            bias=bias,
+            method=self.solver,  # type: ignore[arg-type]
+            tol=self.tol,
+            max_iter=self.max_iter,
+            max_time=self.max_time,
+            threads=threads_of(self.n_jobs),
+            callback=progress_callback(self.callback, self.verbose),
+            w0=w0,
+        )
+        warn_if_missed(solution.certificate, self.tol)
+        return solution
+
+    def _previous(self, shape: tuple[int, int]) -> np.ndarray | None:
+        """The last solutions, one a row, where a warm start is asked for and they fit."""
+        w = getattr(self, "_w", None) if self.warm_start else None
+        return w if w is not None and w.shape == shape else None
+
+    def _keep(self, solutions: list[Solution]) -> None:
+        """What is known of the solved problems; the worst certificate speaks for all."""
+        self._w = np.array([solution.w for solution in solutions])
+        worst = max(solutions, key=lambda solution: solution.certificate.relative_gap)
+        self.certificates_ = [solution.certificate for solution in solutions]
+        self.certificate_ = worst.certificate
+        self.history_ = worst.history
+        self.n_iter_ = max(certificate.n_iter for certificate in self.certificates_)
+
+    def _learn_ranking(self, X, loss) -> None:
+        """One linear score without a constant."""
+        width = X.shape[1]
+        start = self._previous((1, width))
+        self._keep([self._solve(X, loss, w0=None if start is None else start[0])])
+        self.coef_ = self._w.copy()
+
+    def _scores(self, X) -> np.ndarray:
+        check_is_fitted(self)
+        X = self._check_rows(X, reset=False)
+        return safe_sparse_dot(X, self.coef_.T, dense_output=True)[:, 0]
+
+
+def checked_weights(sample_weight, n: int) -> np.ndarray | None:
+    """Weights as float64, finite and not negative, or None."""
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, numbers.Real):
+        sample_weight = np.full(n, sample_weight)
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n,):
+        raise ValueError(f"sample_weight has shape {weight.shape}; expected ({n},), one a row")
+    if not np.all(np.isfinite(weight)) or np.any(weight < 0):
+        wrong = weight[~(np.isfinite(weight) & (weight >= 0))][0]
+        raise ValueError(f"sample_weight has {wrong:g}; expected finite weights, none negative")
+    if not np.any(weight > 0):
+        raise ValueError("every sample_weight is zero; expected some rows of positive weight")
+    return weight
+
+
+def checked_queries(qid, n: int) -> np.ndarray | None:
+    """Query ids, one a row, in any order."""
+    if qid is None:
+        return None
+    qid = np.asarray(qid)
+    if qid.shape != (n,):
+        raise ValueError(f"qid has shape {qid.shape}; expected ({n},), one query id a row")
+    if qid.dtype.kind == "f" and not np.all(np.isfinite(qid)):
+        raise ValueError("qid has a value that is not a number; expected a query id in every row")
+    return qid
+
+
+def _is_whole(value) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def check_number(name: str, value, least: float, strict: bool = False, whole: bool = False):
+    good = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+    good = (
+        good and (value > least if strict else value >= least) and (not whole or _is_whole(value))
+    )
+    if not good:
+        kind = "a whole number" if whole else "a finite number"
+        bound = f"above {least:g}" if strict else f"of at least {least:g}"
+        raise ValueError(f"{name} is {value!r}; expected {kind} {bound}")

@@ -1,0 +1,155 @@
+"""Ranking: hinge over pairs of rows that should be ordered.
+
+    R(p) = sum_q c_q sum_{(i, j) in query q, y_i > y_j} s_i s_j max(0, 1 - (p_i - p_j))
+    c_q  = C N / (Q m_q)
+
+    m_q   weight of the pairs of query q: the sum of s_i s_j over them
+    Q     number of queries that have pairs
+    N     sum of s_i over the rows of those queries
+
+With one query and unit weights this is ``C n / m`` times the sum over all pairs (section 3 of
+ALGORITHMS; Joachims 2006, OP 3). Every query counts the same however many pairs it has, and no pair
+crosses queries. A row of weight 2 counts as the row twice. With two ranks R is the convex bound on
+one minus the area under the ROC curve.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin import _core
+from maxmargin.losses.line_search import SearchedLoss
+
+SAMPLE = 8192  # rows of the first look along a line, where there are many more
+
+
+class Ranks(SearchedLoss):
+    """Pairwise hinge loss of predictions, O(n log n) for any number of ranks.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Targets: grades, ranks or real values; only their order counts.
+    C : float
+        Multiplies the loss as in the formula above.
+    pool : _core.Pool
+        The threads that sort and count.
+    qid : array of shape (n,), optional
+        Which query each row belongs to, in any order. Without it all rows are one query.
+    sample_weight : array of shape (n,), optional
+
+    Attributes
+    ----------
+    pairs : float
+        Weight of all pairs, the sum of m_q.
+    queries : int
+        Q, the number of queries that have pairs.
+    total : float
+        C N, the loss if every pair missed its margin by exactly 1.
+    """
+
+    def __init__(
+        self,
+        y: np.ndarray,
+        C: float,
+        pool: _core.Pool,
+        qid: np.ndarray | None = None,
+        sample_weight: np.ndarray | None = None,
+    ) -> None:
+        super().__init__()
+        self.pool = pool
+        y = np.ascontiguousarray(y, dtype=np.float64)
+        self.n = y.shape[0]
+        query, count = _numbered(qid, self.n)
+        weight = _float64(sample_weight)
+        self.core = _core.PairLoss(y, query, count, weight)
+        m = self.core.pairs()
+        self.pairs = float(m.sum())
+        self.queries = int(np.sum(m > 0))
+        if self.queries == 0:
+            raise ValueError(_no_pairs(y, qid, weight))
+        self._scale(C * float(self.core.rows()[m > 0].sum()))
+        if self.n >= 8 * SAMPLE:
+            self._look_at_sample(y, query, weight)
+
+    def _scale(self, total: float) -> None:
+        """Sets c_q so that ``sum_q c_q m_q`` is `total` = C N, each query with an equal part."""
+        m = self.core.pairs()
+        self.total = self.at_zero = total
+        c = np.divide(total / self.queries, m, out=np.zeros_like(m), where=m > 0)
+        self.core.set_scales(c)
+
+    def _look_at_sample(self, y, query, weight) -> None:
+        """Samples every so-manieth row, or query where there are many."""
+        step = self.n // SAMPLE
+        rows: np.ndarray | slice = slice(None, None, step)
+        if query is not None and self.queries >= 64 * step:
+            rows = np.flatnonzero(query % step == 0)
+        y, query, weight = (None if v is None else v[rows] for v in (y, query, weight))
+        try:
+            loss = Ranks(y, 1.0, self.pool, query, weight)
+        except ValueError:
+            return  # no pair among the sampled rows
+        loss._scale(self.total)
+        self.look_first_at(rows, loss)
+
+    def evaluate(self, p: np.ndarray) -> tuple[float, np.ndarray]:
+        l = np.empty(self.n)  # noqa: E741
+        return self.core.evaluate(p, l, self.pool), l
+
+
+def _float64(x) -> np.ndarray | None:
+    return None if x is None else np.ascontiguousarray(x, dtype=np.float64)
+
+
+def _numbered(qid: np.ndarray | None, n: int) -> tuple[np.ndarray | None, int]:
+    """Queries numbered from 0, and how many there are."""
+    if qid is None:
+        return None, 1
+    values, query = np.unique(qid, return_inverse=True)
+    return query.reshape(n).astype(np.uint32), len(values)
+
+
+def _no_pairs(y: np.ndarray, qid: np.ndarray | None, weight: np.ndarray | None) -> str:
+    if weight is not None and not np.any(weight > 0):
+        return f"there is nothing to rank: all {y.size} rows have weight zero"
+    if y.size == 1:
+        return "there is nothing to rank: there is 1 sample; expected at least two"
+    if y.size and np.all(y == y[0]):
+        return (
+            f"there is nothing to rank: all {y.size} rows have the target {y[0]:g}; expected at "
+            "least two different targets"
+        )
+    if qid is None:
+        return (
+            "there is nothing to rank: no two rows of positive weight have different targets; "
+            "expected at least one such pair"
+        )
+    return (
+        "there is nothing to rank: no two rows of positive weight within any one query have "
+        "different targets; expected at least one such pair. Check that qid groups the rows that "
+        "are to be compared"
+    )
+
+
+def share_in_order(
+    y: np.ndarray,
+    p: np.ndarray,
+    qid: np.ndarray | None = None,
+    sample_weight: np.ndarray | None = None,
+) -> float:
+    """Share of pairs ``y_i > y_j`` with ``p_i > p_j``, ties one half, averaged over queries.
+
+    On whole numbers a pair misses the margin of 1 exactly if it is not in order, and
+    ``R - <l, p>`` is the weight of the pairs that miss it.
+    """
+    places = np.unique(p, return_inverse=True)[1].astype(np.float64)
+    pool = _core.Pool(1)
+
+    def missed(targets: np.ndarray) -> float:
+        loss = Ranks(targets, 1.0, pool, qid, sample_weight)
+        R, l = loss.evaluate(places)  # noqa: E741
+        return (R - float(l @ places)) / loss.total
+
+    not_above, not_below = missed(y), missed(-y)
+    return float(np.clip(0.5 * (not_below + 1.0 - not_above), 0.0, 1.0))

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score, fbeta_score, roc_auc_score
+
+from maxmargin import MeasureSVC
+from maxmargin.losses import MEASURES
+
+
+def problem(n=500, d=5, seed=0, positives=0.25):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    score = X @ rng.normal(size=d) + rng.normal(size=n)
+    return X, (score > np.quantile(score, 1 - positives)).astype(int)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_every_measure_trains_and_scores_itself(measure):
+    X, y = problem()
+    model = MeasureSVC(measure, C=1.0, k=0.1, beta=2.0).fit(X, y)
+    assert model.certificate_.relative_gap <= 1e-3
+    assert 0 <= model.score(X, y) <= 1
+    p, scores = model.predict(X), model.decision_function(X)
+    if measure == "f1":
+        assert model.score(X, y) == f1_score(y, p)
+    if measure == "fbeta":
+        assert model.score(X, y) == fbeta_score(y, p, beta=2.0)
+    if measure == "roc_auc":
+        assert model.score(X, y) == roc_auc_score(y, scores)
+    if measure == "error":
+        assert model.score(X, y) == np.mean(p == y)
+    top = np.argsort(-scores)
+    if measure == "prbep":
+        assert model.score(X, y) == pytest.approx(y[top[: y.sum()]].mean())
+        assert p.sum() == y.sum()
+    if measure == "precision_at_k":
+        assert model.score(X, y) == pytest.approx(y[top[:50]].mean())
+        assert p.sum() == 50
+    if measure == "recall_at_k":
+        assert model.score(X, y) == pytest.approx(y[top[:50]].sum() / y.sum())
+
+
+def test_training_for_f1_beats_training_for_errors_on_f1():
+    X, y = problem(2000, positives=0.08)
+    f1 = MeasureSVC("f1", C=0.1).fit(X, y).score(X, y)
+    error = f1_score(y, MeasureSVC("error", C=0.1).fit(X, y).predict(X))
+    assert f1 > error
+
+
+def test_several_classes_one_against_the_rest():
+    rng = np.random.default_rng(0)
+    y = np.array(["ant", "bee", "cat"])[rng.integers(0, 3, 300)]
+    X = rng.normal(size=(300, 3)) + 2.0 * (y[:, None] == np.array(["ant", "bee", "cat"]))
+    for measure in ("f1", "roc_auc"):
+        model = MeasureSVC(measure, C=0.1).fit(X, y)
+        assert model.coef_.shape == (3, 3) and model.intercept_.shape == (3,)
+        assert len(model.certificates_) == 3
+        assert np.mean(model.predict(X) == y) > 0.8
+    macro = MeasureSVC("f1", C=0.1).fit(X, y)
+    assert macro.score(X, y) == pytest.approx(f1_score(y, macro.predict(X), average="macro"))
+
+
+def test_ties_share_their_places():
+    X = np.zeros((4, 1))
+    y = [0, 0, 0, 1]
+    model = MeasureSVC("precision_at_k", k=2).fit(X, y)
+    assert model.score(X, y) == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"measure": "auc"}, "measure is 'auc'; expected one of f1"),
+        ({"measure": "recall_at_k"}, "needs k"),
+        ({"measure": "recall_at_k", "k": 1000}, "more than the 100 rows"),
+        ({"measure": "fbeta", "beta": 0}, "beta is 0"),
+        ({"intercept_scaling": 0.0}, "intercept_scaling is 0.0"),
+    ],
+)
+def test_unusable_parameters_are_refused(parameters, message):
+    X, y = problem(100)
+    with pytest.raises(ValueError, match=message):
+        MeasureSVC(**parameters).fit(X, y)
+
+
+def test_measures_of_positives_need_some():
+    X, y = problem(100)
+    with pytest.raises(ValueError, match="one class only"):
+        MeasureSVC().fit(X, np.zeros(100))
+    model = MeasureSVC("prbep").fit(X, y)
+    with pytest.raises(ValueError, match="needs positives"):
+        model.score(X, np.zeros(100))
+
+
+def test_no_intercept_when_none_is_wanted():
+    X, y = problem()
+    assert MeasureSVC(fit_intercept=False).fit(X, y).intercept_ == 0
+    assert MeasureSVC(intercept_scaling=3.0).fit(X, y).intercept_ != 0

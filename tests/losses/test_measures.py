@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from maxmargin import _core
+from maxmargin.losses import measure_loss
+
+POOL = _core.Pool(2)
+Y = np.array([1.0, 1, -1, -1, -1])
+
+
+@pytest.mark.parametrize("beta", [0.3, 1.0, 2.0])
+def test_fbeta_finds_the_best_of_all_tables(beta):
+    rng = np.random.default_rng(0)
+    n = 600
+    y = np.where(rng.random(n) < 0.3, 1.0, -1.0)
+    for scale in (0.01, 1.0, 5.0):
+        p = scale * (rng.normal(size=n) + 0.5 * y)
+        R, _ = measure_loss("fbeta", y, 1.0, POOL, beta=beta).evaluate(p)
+        positive, negative = np.sort(p[y > 0]), np.sort(p[y < 0])[::-1]
+        a = np.arange(len(positive) + 1)[:, None]
+        b = np.arange(len(negative) + 1)[None, :]
+        F = (1 + beta**2) * a / (a + b + beta**2 * len(positive))
+        missed = np.concatenate(([0.0], np.cumsum(positive)))[len(positive) - a]
+        taken = np.concatenate(([0.0], np.cumsum(negative)))[b]
+        assert pytest.approx(np.max(n * (1 - F) - missed + taken), rel=1e-12) == R
+
+
+@pytest.mark.parametrize("measure", ["f1", "prbep", "precision_at_k", "recall_at_k"])
+def test_results_do_not_depend_on_threads(measure):
+    rng = np.random.default_rng(1)
+    n = 90_000
+    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    p = rng.normal(size=n) + y
+    one = measure_loss(measure, y, 1.0, _core.Pool(1), k=0.3).evaluate(p)
+    two = measure_loss(measure, y, 1.0, _core.Pool(3), k=0.3).evaluate(p)
+    assert one[0] == two[0]
+    np.testing.assert_array_equal(one[1], two[1])
+
+
+def test_k_may_be_a_share_of_the_rows():
+    p = np.array([0.3, -0.2, 0.5, 0.1, -0.4])
+    count = measure_loss("precision_at_k", Y, 1.0, POOL, k=2).evaluate(p)
+    share = measure_loss("precision_at_k", Y, 1.0, POOL, k=0.4).evaluate(p)
+    assert count[0] == share[0]
+
+
+@pytest.mark.parametrize(
+    ("k", "message"),
+    [
+        (6, "more than the 5 rows"),
+        (0, "1 or more"),
+        (2.5, "1 or more"),
+        (-1, "1 or more"),
+        (None, "needs k"),
+        (float("nan"), "1 or more"),
+    ],
+)
+def test_unusable_k_is_refused(k, message):
+    for measure in ("precision_at_k", "recall_at_k"):
+        with pytest.raises(ValueError, match=message):
+            measure_loss(measure, Y, 1.0, POOL, k=k)
+
+
+@pytest.mark.parametrize("measure", ["f1", "prbep", "precision_at_k", "recall_at_k", "roc_auc"])
+def test_both_classes_are_needed(measure):
+    with pytest.raises(ValueError, match="no positive row"):
+        measure_loss(measure, -np.ones(4), 1.0, POOL, k=1)
+    with pytest.raises(ValueError, match="no negative row"):
+        measure_loss(measure, np.ones(4), 1.0, POOL, k=1)
+    with pytest.raises(ValueError, match="no positive row of positive weight"):
+        measure_loss(measure, Y, 1.0, POOL, k=1, sample_weight=np.array([0.0, 0, 1, 1, 1]))
+
+
+def test_fractional_weights_are_refused_where_they_mean_nothing():
+    with pytest.raises(ValueError, match=r"0\.5.*whole numbers"):
+        measure_loss("f1", Y, 1.0, POOL, sample_weight=np.array([1, 0.5, 1, 1, 1]))
+
+
+def test_unknown_measures_are_refused():
+    with pytest.raises(ValueError, match="'auc' is unknown; expected one of f1"):
+        measure_loss("auc", Y, 1.0, POOL)

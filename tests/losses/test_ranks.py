@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from maxmargin import _core
+from maxmargin.losses import Ranks
+
+POOL = _core.Pool(2)
+
+
+def quadratic_count(p, y, s):
+    """c+ - c- of every row by comparing each with all, for sizes no Python loop would finish."""
+    balance = np.empty(len(p))
+    for i in range(len(p)):
+        plus = (y < y[i]) & (p[i] - p < 1)
+        minus = (y > y[i]) & (p - p[i] < 1)
+        balance[i] = s[plus].sum() - s[minus].sum()
+    return balance
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 17, 300, None])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_counts_are_right_for_any_number_of_ranks(ranks, weighted):
+    rng = np.random.default_rng(3)
+    n = 3000
+    y = rng.normal(size=n) if ranks is None else rng.integers(0, ranks, n).astype(float)
+    p = np.round(rng.normal(size=n), 2)
+    s = rng.random(n) if weighted else np.ones(n)
+    loss = Ranks(y, 1.0, POOL, sample_weight=s if weighted else None)
+    _, grad = loss.evaluate(p)
+    scale = s.sum() / loss.pairs
+    np.testing.assert_allclose(grad, -scale * s * quadratic_count(p, y, s), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("ranks", [2, 40, None])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_large_queries_give_what_their_thinned_parts_give(ranks, weighted):
+    """A query cut into parts for many threads, against the same rows as one part."""
+    rng = np.random.default_rng(4)
+    n = 70_000
+    y = rng.normal(size=n) if ranks is None else rng.integers(0, ranks, n).astype(float)
+    p = np.round(rng.normal(size=n), 3)
+    s = rng.integers(0, 3, n).astype(float) if weighted else None
+    R, grad = Ranks(y, 1.0, POOL, sample_weight=s).evaluate(p)
+    some = rng.choice(n, 60, replace=False)
+    weight = np.ones(n) if s is None else s
+    loss = Ranks(y, 1.0, _core.Pool(1), sample_weight=s)
+    scale = weight.sum() / loss.pairs
+    for i in some:
+        plus = weight[(y < y[i]) & (p[i] - p < 1)].sum()
+        minus = weight[(y > y[i]) & (p - p[i] < 1)].sum()
+        assert grad[i] == pytest.approx(-scale * weight[i] * (plus - minus), rel=1e-9, abs=1e-12)
+    R_one, l_one = loss.evaluate(p)
+    assert R_one == R
+    np.testing.assert_array_equal(l_one, grad)
+
+
+def test_value_is_the_sum_of_pair_losses():
+    rng = np.random.default_rng(5)
+    n = 1500
+    y, p = rng.normal(size=n), rng.normal(size=n) + 1e6
+    hinge = np.maximum(0, 1 - (p[:, None] - p[None, :]))[y[:, None] > y[None, :]]
+    R, _ = Ranks(y, 2.0, POOL).evaluate(p)
+    assert pytest.approx(2.0 * n * hinge.mean(), rel=1e-9) == R
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        lambda rng, n: rng.standard_cauchy(n) ** 3,
+        lambda rng, n: np.where(np.arange(n) == 7, 1e300, rng.normal(size=n)),
+        lambda rng, n: np.ldexp(1.0, rng.integers(-1000, 1000, n)),
+        lambda rng, n: np.zeros(n),
+        lambda rng, n: np.where(rng.random(n) < 0.5, -1e308, 1e308),
+        lambda rng, n: 1.0 + np.arange(n) * 2.0**-52,
+    ],
+)
+def test_predictions_of_any_distribution_are_ordered(values):
+    rng = np.random.default_rng(6)
+    n = 40_000
+    p = values(rng, n)
+    y = (rng.random(n) < 0.3).astype(float)
+    _, grad = Ranks(y, 1.0, POOL).evaluate(p)
+    low, high = np.sort(p[y == 0]), np.sort(p[y == 1])
+    scale = n / (len(low) * len(high))
+    for i in rng.choice(n, 50, replace=False):
+        with np.errstate(over="ignore"):
+            violated = np.sum(p[i] - low < 1) if y[i] else -np.sum(high - p[i] < 1)
+        assert grad[i] == pytest.approx(-scale * violated, rel=1e-12, abs=1e-15)
+
+
+def test_queries_count_equally_and_may_come_in_any_order():
+    rng = np.random.default_rng(8)
+    qid = np.array(["b", "a", "b", "a", "b", "c"])
+    y = np.array([1.0, 0, 0, 2, 0, 5])
+    p = rng.normal(size=6)
+    R, grad = Ranks(y, 1.0, POOL, qid=qid).evaluate(p)
+    hinge = lambda i, j: max(0.0, 1 - (p[i] - p[j]))  # noqa: E731
+    expected = 5 / 2 * (hinge(3, 1) + (hinge(0, 2) + hinge(0, 4)) / 2)
+    assert pytest.approx(expected, rel=1e-12) == R
+    assert grad[5] == 0
+    order = rng.permutation(6)
+    R_other, l_other = Ranks(y[order], 1.0, POOL, qid=qid[order]).evaluate(p[order])
+    assert R_other == pytest.approx(R, rel=1e-12)
+    np.testing.assert_allclose(l_other, grad[order], rtol=1e-12)
+
+
+def test_many_queries_equal_the_mean_of_single_ones():
+    rng = np.random.default_rng(9)
+    n, Q = 9000, 300
+    qid, y, p = rng.integers(0, Q, n), rng.integers(0, 4, n).astype(float), rng.normal(size=n)
+    loss = Ranks(y, 1.0, POOL, qid=qid)
+    R, grad = loss.evaluate(p)
+    total = 0.0
+    for q in np.unique(qid):
+        rows = qid == q
+        part, l_part = Ranks(y[rows], 1.0 / rows.sum(), POOL).evaluate(p[rows])
+        total += part
+        np.testing.assert_allclose(grad[rows], l_part * n / loss.queries, rtol=1e-9, atol=1e-12)
+    assert pytest.approx(n * total / loss.queries, rel=1e-9) == R
+
+
+def test_one_rank_is_refused():
+    with pytest.raises(ValueError, match="all 4 rows have the target 2"):
+        Ranks(np.full(4, 2.0), 1.0, POOL)
+
+
+def test_queries_of_one_row_are_refused_when_there_is_nothing_else():
+    with pytest.raises(ValueError, match="within any one query"):
+        Ranks(np.arange(4.0), 1.0, POOL, qid=np.arange(4))
+
+
+def test_predictions_that_overflow_are_refused():
+    loss = Ranks(np.arange(4.0), 1.0, POOL)
+    for bad in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="infinite or not a number"):
+            loss.evaluate(np.array([0.0, bad, 1.0, 2.0]))
