@@ -16,7 +16,8 @@ from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
 from maxmargin.solvers.vectors import inner, norm2
 
-IDLE_LIMIT = 30  # iterations a plane may have weight 0 before it is dropped
+IDLE_LIMIT = 30  # iterations a plane may have weight 0 before it may be dropped
+IDLE_SHARE = 0.2  # and planes are only moved together when this share of them may
 
 
 class Planes:
@@ -55,11 +56,14 @@ class Planes:
 
     def drop_idle(self) -> None:
         """Forgets planes that have not mattered for a while; the bound does not fall by it."""
-        if self._idle.size == 0 or self._idle.max() < IDLE_LIMIT:
+        idle = self._idle >= IDLE_LIMIT
+        if idle.sum() <= IDLE_SHARE * len(self):
             return
-        kept = np.flatnonzero(self._idle < IDLE_LIMIT // 2)
+        kept = np.flatnonzero(~idle)
         self._qp.keep(kept.tolist())
-        self._a[: len(kept)] = self._a[kept]
+        for place, plane in enumerate(kept):
+            if place != plane:
+                self._a[place] = self._a[plane]
         self._b, self._idle = self._b[kept], self._idle[kept]
 
     def _rows(self) -> ArrayRows:
