@@ -176,6 +176,7 @@ void DualDescent::epoch_in_windows(const View& rows, std::size_t window, Pool& p
 }
 
 DualDescent::Epoch DualDescent::epoch(Pool& pool) {
+  if (pool.stop()) pool.stop()->throw_if_requested();
   // Merging costs a few operations a feature, so a window touches several times as many.
   const std::size_t window = std::max<std::size_t>(4 * shape(rows_).width(), 1 << 16);
   if (shares_.size() > 1 && (!in_windows_ || last_entries_ < kWindows * window)) fuse();

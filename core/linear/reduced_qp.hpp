@@ -48,6 +48,9 @@ class ReducedQP {
   int follow_pairs(double tolerance);
 
   bool append_to_factor(std::size_t plane, Vector& reduced, double& pivot) const;
+  void append_row(std::size_t plane, Vector row, double pivot);
+  void support_from_weights();
+  double normalised_value();
   bool enter(std::size_t plane);
   void leave(std::size_t position);
   void rebuild();

@@ -117,7 +117,7 @@ inline Rows thinned(const Rows& rows, std::size_t step) {
 }
 
 // Refuses CSR structure that would make a loop read or write outside its arrays: row starts that
-// decrease, columns outside [0, d). One pass; the arrays may come from anywhere.
+// decrease, columns outside [0, d) or not increasing. The arrays may come from anywhere.
 void check_structure(const std::int32_t* starts, std::size_t n, const std::int32_t* indices, std::size_t d);
 void check_structure(const std::int64_t* starts, std::size_t n, const std::int64_t* indices, std::size_t d);
 

@@ -71,5 +71,5 @@ def warn_if_missed(certificate: Certificate, tol: float) -> None:
         f"{tol:g}) because {REASONS[certificate.status]}. The model is the best so far; "
         "certificate_ says how good it is.",
         ConvergenceWarning,
-        stacklevel=3,
+        stacklevel=4,
     )

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 
 import numpy as np
@@ -138,8 +138,18 @@ def train(
         else:
             with ThreadPoolExecutor(side_by_side) as executor:
                 solutions = list(executor.map(solve, range(len(positives))))
+    if any(solution.certificate.status is Status.CALLBACK for solution in solutions):
+        solutions = [stopped_by_callback(solution) for solution in solutions]
     model = _model(rows.d, classes, solver, solutions, plan)
     return Trained(model, solutions, [_start(solution, cost) for solution in solutions])
+
+
+def stopped_by_callback(solution: Solution) -> Solution:
+    """The callback ended one problem, and the interrupt of the others was its doing."""
+    certificate = solution.certificate
+    if certificate.status is not Status.INTERRUPTED:
+        return solution
+    return replace(solution, certificate=replace(certificate, status=Status.CALLBACK))
 
 
 def check_classes(y: np.ndarray) -> np.ndarray:
