@@ -1,11 +1,12 @@
 """The documentation stays true: its code runs, its commands work, its links lead somewhere.
 
-Of every page, the blocks run in order in an empty folder, those of Python in one namespace:
+Of every page, the blocks run in order, those of Python in one namespace, in a folder that holds
+train.svm and test.svm, the bundled data:
 
     ```python    executed; with >>> prompts, output is compared as doctest does
     ```console   lines "$ maxmargin ..." are run by a shell and must succeed; a line of output that
                  begins "maxmargin: " must appear on standard error, and unless it is a warning
-                 the command must fail with code 1 (2 where the line says "Usage")
+                 the command must fail with code 1
 
 Blocks of other kinds (``sh``, ``text``) are for reading only.
 """
@@ -37,9 +38,17 @@ def name_of(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_code_and_commands_of_a_page_run(page, tmp_path, monkeypatch):
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    from maxmargin import data
+
+    for dataset, name in zip(data.load_demo(), ("train.svm", "test.svm")):
+        data.save(dataset, tmp_path / name)
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_code_and_commands_of_a_page_run(page, folder):
     namespace: dict = {"__name__": "__main__"}
     text = page.read_text()
     for found in BLOCK.finditer(text):
