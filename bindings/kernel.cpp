@@ -93,17 +93,18 @@ void bind_functions(nb::module_& m) {
       nb::arg("column_norms"), nb::arg("pool"), "In place: inner products become kernel values.");
   m.def(
       "fill_symmetric",
-      [](const KernelFunction& k, OutMatrix<double> products, std::size_t first, In<double> norms,
-         FloatMatrix K, Pool& pool) {
+      [](const KernelFunction& k, OutMatrix<double> products, std::size_t row, std::size_t column,
+         In<double> norms, FloatMatrix K, Pool& pool) {
         const MatrixView view = square_view(K);
+        const ProductTile tile{products.data(), products.shape(0), products.shape(1), row, column};
         check_length(norms.shape(0), view.n, "norms");
-        check(first + products.shape(0) <= view.n && first + products.shape(1) == view.n,
-              "the tile of inner products does not fit the kernel matrix");
-        fill_symmetric(k, products.data(), products.shape(0), first, norms.data(), view, pool);
+        check(row <= column && row + tile.rows <= view.n && column + tile.columns <= view.n,
+              "the tile of inner products does not fit above the diagonal of the kernel matrix");
+        fill_symmetric(k, tile, norms.data(), view, pool);
       },
-      Release(), nb::arg("function"), nb::arg("products").noconvert(), nb::arg("first"),
-      nb::arg("norms"), nb::arg("K").noconvert(), nb::arg("pool"),
-      "K[first:, first:] and its mirror image from <x_i, x_j>, i in the tile, j >= first.");
+      Release(), nb::arg("function"), nb::arg("products").noconvert(), nb::arg("row"),
+      nb::arg("column"), nb::arg("norms"), nb::arg("K").noconvert(), nb::arg("pool"),
+      "A tile of inner products on or right of the diagonal becomes kernel values, mirrored.");
   m.def(
       "kernel_from_distances",
       [](const KernelFunction& k, ConstFloatMatrix D, FloatMatrix K, Pool& pool) {

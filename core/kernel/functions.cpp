@@ -175,19 +175,21 @@ void kernel_values(const KernelFunction& k, double* products, std::size_t rows, 
   });
 }
 
-void fill_symmetric(const KernelFunction& k, const double* products, std::size_t rows,
-                    std::size_t first, const double* norms, MatrixView K, Pool& pool) {
-  const std::size_t columns = K.n - first;
-  pool.run(tiles(rows), [&](std::size_t t) {
-    const Range tile = tile_of(rows, t);
-    for (std::size_t r = tile.begin; r < tile.end; ++r) {
-      const std::size_t i = first + r;
-      row_to_float(k, products + r * columns + r, norms[i], norms + i, K.n - i, K.row(i) + i);
-      K.row(i)[i] = static_cast<float>(k.diagonal(norms[i]));
+void fill_symmetric(const KernelFunction& k, const ProductTile& tile, const double* norms, MatrixView K,
+                    Pool& pool) {
+  const std::size_t end = tile.column + tile.columns;
+  pool.run(tiles(tile.rows), [&](std::size_t t) {
+    const Range part = tile_of(tile.rows, t);
+    const Range band{tile.row + part.begin, tile.row + part.end};
+    for (std::size_t i = band.begin; i < band.end; ++i) {
+      const double* products = tile.products + (i - tile.row) * tile.columns;
+      const std::size_t j = std::max(i, tile.column);
+      if (j >= end) continue;
+      row_to_float(k, products + (j - tile.column), norms[i], norms + j, end - j, K.row(i) + j);
+      if (i >= tile.column) K.row(i)[i] = static_cast<float>(k.diagonal(norms[i]));
     }
-    const Range band{first + tile.begin, first + tile.end};
-    for (std::size_t begin = band.begin; begin < K.n; begin += kTile)
-      mirror(K, band, {begin, std::min(K.n, begin + kTile)});
+    for (std::size_t begin = tile.column; begin < end; begin += kTile)
+      mirror(K, band, {begin, std::min(end, begin + kTile)});
   });
 }
 

@@ -40,10 +40,14 @@ void kernel_row(const KernelFunction& k, const double* products, double norm, co
 void kernel_values(const KernelFunction& k, double* products, std::size_t rows, std::size_t columns,
                    const double* row_norms, const double* column_norms, Pool& pool);
 
-// products[r][c] = <x_(first + r), x_(first + c)>, c = 0 .. n - first - 1: fills K[first + r][first
-// + c] and its mirror image. Threaded.
-void fill_symmetric(const KernelFunction& k, const double* products, std::size_t rows,
-                    std::size_t first, const double* norms, MatrixView K, Pool& pool);
+// products[r][c] = <x_(row + r), x_(column + c)>, a tile on or right of the diagonal: fills that part of
+// K above the diagonal and its mirror image. Threaded.
+struct ProductTile {
+  const double* products;
+  std::size_t rows, columns, row, column;
+};
+void fill_symmetric(const KernelFunction& k, const ProductTile& tile, const double* norms, MatrixView K,
+                    Pool& pool);
 
 // K_ij = k at squared distance D_ij, both symmetric; half of it is computed, half mirrored. K may
 // be D.
