@@ -196,15 +196,10 @@ void fill_symmetric(const KernelFunction& k, const ProductTile& tile, const doub
 void kernel_from_distances(const KernelFunction& k, MatrixView D, MatrixView K, Pool& pool) {
   const float gamma = static_cast<float>(k.gamma);
   const auto exp_row = k.kind == KernelKind::rbf ? exp_of_distances : exp_of_roots;
-  pool.run(tiles(D.n), [&](std::size_t t) {
+  const std::size_t parts = tiles(D.n);
+  pool.run(parts, [&](std::size_t t) {
     const Range band = tile_of(D.n, t);
-    for (std::size_t begin = band.begin; begin < D.n; begin += kTile) {
-      const Range columns{begin, std::min(D.n, begin + kTile)};
-      for (std::size_t i = band.begin; i < band.end; ++i)
-        exp_row(D.row(i) + columns.begin, gamma, columns.end - columns.begin,
-                K.row(i) + columns.begin);
-      mirror(K, band, columns);
-    }
+    for (std::size_t i = band.begin; i < band.end; ++i) exp_row(D.row(i), gamma, D.n, K.row(i));
   });
 }
 

@@ -375,6 +375,7 @@ class MatrixSource:
     """A whole kernel matrix in memory."""
 
     def __init__(self, K: np.ndarray, neighbours: np.ndarray) -> None:
+        self.K = K
         self.rows = _core.MatrixRows(K)
         self.n: int = self.rows.n
         self.neighbours = neighbours
