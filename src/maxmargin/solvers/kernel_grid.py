@@ -42,7 +42,7 @@ def paper_Cs(n: int, count: int) -> np.ndarray:
     return np.array([C_from_lambda(lam, n) for lam in np.geomspace(1.0, lowest, count)])
 
 
-def paper_gammas(n: int, d: int, count: int, kernel: str) -> np.ndarray:
+def paper_gammas(n: int, d: int, kernel: str, count: int) -> np.ndarray:
     """gamma for sigma geometric in [0.1, 2 n^(1/d)], growing."""
     sigmas = np.geomspace(0.1, 2.0 * n ** (1.0 / max(d, 1)), count)
     return sigmas if kernel == "laplacian" else sigmas**2
@@ -158,7 +158,9 @@ class Shelf:
     The first task of a width builds its matrix, the last one gives its memory to the next width.
     """
 
-    def __init__(self, problem: GridProblem, order: np.ndarray, budget: int, pool: _core.Pool) -> None:
+    def __init__(
+        self, problem: GridProblem, order: np.ndarray, budget: int, pool: _core.Pool
+    ) -> None:
         self.problem, self.order = problem, order
         self.one_width = not isinstance(problem.kernel, Kernel)
         size, widths = kernels.matrix_bytes(problem.n), len(problem.gammas)
@@ -381,9 +383,7 @@ class Search:
         for b, labels in enumerate(self.labels):
             problem = BinaryProblem(source, labels, self.weights)
             beta0 = None if self.best_beta is None else self.best_beta[b]
-            solution = solve(
-                problem, self.result.C, settings, self.pool, self.method, beta0=beta0
-            )
+            solution = solve(problem, self.result.C, settings, self.pool, self.method, beta0=beta0)
             solution.beta = solution.beta[self.place]
             solution.f = solution.f[self.place]
             solutions.append(solution)

@@ -16,6 +16,7 @@ import contextlib
 import math
 import os
 import re
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -114,7 +115,9 @@ class Points:
         norms = np.empty(self.n)
         for begin, end in tiles(self.n):
             part = self.tile(begin, end)
-            squares = part.multiply(part).sum(axis=1) if sp.issparse(part) else (part**2).sum(axis=1)
+            squares = (
+                part.multiply(part).sum(axis=1) if sp.issparse(part) else (part**2).sum(axis=1)
+            )
             norms[begin:end] = np.asarray(squares).ravel()
         return norms
 
@@ -368,6 +371,15 @@ def cached_rows(X, kernel: Kernel, budget: int, pool: _core.Pool) -> _core.Cache
     return _core.CachedRows(view(X, 0.0), kernel.function, capacity, pool)
 
 
+def seconds_of_cached_fit(X, kernel: Kernel, budget: int, pool: _core.Pool) -> float:
+    """A rough guess: twice as many iterations as rows, the rows that miss the cache computed anew."""
+    n = X.shape[0]
+    rows = cached_rows(X, kernel, min(budget, 4 * n * _core.CachedRows.least), pool)
+    began = time.perf_counter()
+    rows.row(0)
+    return 2 * n * (time.perf_counter() - began) * (1 - min(1.0, budget / matrix_bytes(n)) / 2)
+
+
 # ---------------------------------------------------------------- what a solver asks of a kernel
 
 
@@ -412,7 +424,11 @@ Source = MatrixSource | CachedSource
 
 
 def source_of(
-    X, kernel: Kernel | KernelCallable | str, budget: int, pool: _core.Pool, neighbours: int = NEIGHBOURS
+    X,
+    kernel: Kernel | KernelCallable | str,
+    budget: int,
+    pool: _core.Pool,
+    neighbours: int = NEIGHBOURS,
 ) -> Source:
     """The whole matrix if it fits the budget, else a cache of rows.
 

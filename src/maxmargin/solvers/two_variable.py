@@ -59,7 +59,9 @@ class Method:
         if self.cold not in ("auto", *COLD):
             raise ValueError(f"cold start must be auto, {', '.join(COLD)}; got {self.cold!r}")
         if self.warm not in ("auto", *COLD, *WARM):
-            raise ValueError(f"warm start must be auto, {', '.join([*COLD, *WARM])}; got {self.warm!r}")
+            raise ValueError(
+                f"warm start must be auto, {', '.join([*COLD, *WARM])}; got {self.warm!r}"
+            )
 
 
 @dataclass
@@ -198,7 +200,9 @@ def start_kernel_rule(line: Line, c: np.ndarray, ratio: float = 1.0) -> None:
 def start_keep(line: Line, c: np.ndarray, ratio: float) -> None:
     """W2: keep a (Procedure 5). Only for growing C."""
     if ratio < 1:
-        raise ValueError(f"warm start W2 needs growing C; C fell by the factor {ratio:.3g}. Use W5, W6")
+        raise ValueError(
+            f"warm start W2 needs growing C; C fell by the factor {ratio:.3g}. Use W5, W6"
+        )
 
 
 def start_scale(line: Line, c: np.ndarray, ratio: float) -> None:
@@ -216,7 +220,9 @@ def start_expand(line: Line, c: np.ndarray, ratio: float) -> None:
     ratio; the cheaper of the two parts is computed, the other follows.
     """
     if ratio < 1:
-        raise ValueError(f"warm start W4 needs growing C; C fell by the factor {ratio:.3g}. Use W5, W6")
+        raise ValueError(
+            f"warm start W4 needs growing C; C fell by the factor {ratio:.3g}. Use W5, W6"
+        )
     bounded = (line.beta == line.c) & (line.c != 0)
     inner = (line.beta != 0) & ~bounded
     if 2 * inner.sum() < bounded.sum():
@@ -232,7 +238,9 @@ def start_expand(line: Line, c: np.ndarray, ratio: float) -> None:
 def start_cut(line: Line, c: np.ndarray, ratio: float) -> None:
     """W6: cut a to C_new, the rest kept (Procedure 7). Only for falling C."""
     if ratio > 1:
-        raise ValueError(f"warm start W6 needs falling C; C grew by the factor {ratio:.3g}. Use W3, W4")
+        raise ValueError(
+            f"warm start W6 needs falling C; C grew by the factor {ratio:.3g}. Use W3, W4"
+        )
     cut = np.abs(line.beta) > np.abs(c)
     bounded = (line.beta == line.c) & cut
     kept = (line.beta != 0) & ~cut
@@ -348,7 +356,7 @@ def _descend(line: Line, run: Run, settings: Settings) -> Status:
             if not fresh:
                 line.refresh()
                 fresh = True
-            if line.core.S <= tolerance:
+            if tolerance >= line.core.S:
                 return Status.OPTIMAL
             if end == _core.RunEnd.stalled and line.core.gained <= gained_at_refresh:
                 return Status.STALLED
