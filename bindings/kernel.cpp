@@ -71,6 +71,11 @@ void bind_functions(nb::module_& m) {
       .value("laplacian", KernelKind::laplacian)
       .value("poly", KernelKind::poly)
       .value("linear", KernelKind::linear);
+  nb::enum_<MatrixFault>(m, "MatrixFault")
+      .value("none", MatrixFault::none)
+      .value("not_finite", MatrixFault::not_finite)
+      .value("asymmetric", MatrixFault::asymmetric)
+      .value("indefinite", MatrixFault::indefinite);
   nb::class_<KernelFunction>(m, "KernelFunction", "A kernel of inner products and norms.")
       .def(
           "__init__",
@@ -128,10 +133,10 @@ void bind_functions(nb::module_& m) {
       "check_matrix",
       [](ConstFloatMatrix K, Pool& pool) {
         const MatrixCheck found = check_matrix(square_view(K), pool);
-        return std::tuple(found.finite, found.asymmetry, found.row, found.column);
+        return std::tuple(found.fault, found.row, found.column);
       },
       Release(), nb::arg("K").noconvert(), nb::arg("pool"),
-      "(finite, largest |K_ij - K_ji|, row, column)");
+      "(fault, row, column)");
 }
 
 void bind_kernel_rows(nb::module_& m) {

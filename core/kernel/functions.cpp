@@ -218,28 +218,32 @@ void nearest_columns(const MatrixView& distances, std::size_t first, std::size_t
 }
 
 MatrixCheck check_matrix(MatrixView K, Pool& pool) {
-  std::vector<MatrixCheck> found(tiles(K.n), MatrixCheck{true, 0, 0, 0});
+  constexpr double kAsymmetry = 1e-4;
+  const auto fault_at = [&](std::size_t i, std::size_t j) {
+    const double value = K.row(i)[j], mirrored = K.row(j)[i];
+    if (!std::isfinite(value)) return MatrixFault::not_finite;
+    const double product = static_cast<double>(K.row(i)[i]) * K.row(j)[j];
+    const double scale = std::sqrt(std::abs(product));
+    if (std::abs(value - mirrored) > kAsymmetry * std::max(scale, std::abs(value)))
+      return MatrixFault::asymmetric;
+    if (K.row(i)[i] < 0 || value * value > (1 + kIndefinite) * product + 1e-30)
+      return MatrixFault::indefinite;
+    return MatrixFault::none;
+  };
+  std::vector<MatrixCheck> found(tiles(K.n));
   pool.run(found.size(), [&](std::size_t t) {
     const Range band = tile_of(K.n, t);
-    MatrixCheck& result = found[t];
-    for (std::size_t begin = 0; begin < K.n && result.finite; begin += kTile)
-      for (std::size_t i = band.begin; i < band.end && result.finite; ++i)
-        for (std::size_t j = begin; j < std::min(K.n, begin + kTile); ++j) {
-          const float value = K.row(i)[j];
-          if (!std::isfinite(value)) {
-            result = {false, 0, i, j};
-            break;
+    for (std::size_t begin = 0; begin < K.n; begin += kTile)
+      for (std::size_t i = band.begin; i < band.end; ++i)
+        for (std::size_t j = begin; j < std::min(K.n, begin + kTile); ++j)
+          if (const MatrixFault fault = fault_at(i, j); fault != MatrixFault::none) {
+            found[t] = {fault, i, j};
+            return;
           }
-          const double difference = std::abs(static_cast<double>(value) - K.row(j)[i]);
-          if (difference > result.asymmetry) result = {true, difference, i, j};
-        }
   });
-  MatrixCheck worst{true, 0, 0, 0};
-  for (const MatrixCheck& part : found) {
-    if (!part.finite) return part;
-    if (part.asymmetry > worst.asymmetry) worst = part;
-  }
-  return worst;
+  for (const MatrixCheck& part : found)
+    if (part.fault != MatrixFault::none) return part;
+  return {};
 }
 
 }  // namespace maxmargin

@@ -58,12 +58,17 @@ void kernel_from_distances(const KernelFunction& k, MatrixView D, MatrixView K, 
 void nearest_columns(const MatrixView& distances, std::size_t first, std::size_t count,
                      std::int32_t* nearest, Pool& pool);
 
-// The largest |K_ij - K_ji| and whether all values are finite: what a precomputed matrix must pass.
+// What a matrix that somebody else computed must pass, and where it does not.
+enum class MatrixFault : int { none, not_finite, asymmetric, indefinite };
 struct MatrixCheck {
-  bool finite;
-  double asymmetry;
-  std::size_t row, column;  // where the asymmetry is, or the first value that is not finite
+  MatrixFault fault = MatrixFault::none;
+  std::size_t row = 0, column = 0;
 };
+// Finite; |K_ij - K_ji| within float32 rounding of the diagonal; K_ij^2 <= K_ii K_jj. The last is necessary
+// for a positive definite matrix, not sufficient, and what the steps of the solver rely on.
 MatrixCheck check_matrix(MatrixView K, Pool& pool);
+
+// A determinant of two rows and columns below -this * K_ii K_jj is no rounding error.
+constexpr double kIndefinite = 1e-5;
 
 }  // namespace maxmargin

@@ -231,18 +231,22 @@ def given_matrix(K, pool: _core.Pool) -> np.ndarray:
 
 
 def check_matrix(K: np.ndarray, pool: _core.Pool) -> None:
-    """Refuses values that are not finite and matrices that are not symmetric."""
-    finite, asymmetry, row, column = _core.check_matrix(K, pool)
-    if not finite:
+    """Refuses values that are not finite, and matrices that cannot be those of a kernel."""
+    fault, i, j = _core.check_matrix(K, pool)
+    if fault == _core.MatrixFault.not_finite:
         raise ValueError(
-            f"the kernel matrix contains {K[row, column]} at row {row}, column {column}; "
-            f"expected finite numbers"
+            f"the kernel matrix contains {K[i, j]} at row {i}, column {j}; expected finite numbers"
         )
-    scale = float(np.max(np.abs(np.diagonal(K)), initial=0.0))
-    if asymmetry > 1e-4 * max(scale, 1e-30):
+    if fault == _core.MatrixFault.asymmetric:
         raise ValueError(
-            f"the kernel matrix is not symmetric: K[{row}, {column}] = {K[row, column]:.6g} but "
-            f"K[{column}, {row}] = {K[column, row]:.6g}"
+            f"the kernel matrix is not symmetric: K[{i}, {j}] = {K[i, j]:.6g} but "
+            f"K[{j}, {i}] = {K[j, i]:.6g}"
+        )
+    if fault == _core.MatrixFault.indefinite:
+        raise ValueError(
+            f"the kernel is not positive definite: K[{i}, {j}] = {K[i, j]:.6g} with "
+            f"K[{i}, {i}] = {K[i, i]:.6g} and K[{j}, {j}] = {K[j, j]:.6g}; expected "
+            f"K_ij^2 <= K_ii K_jj. Use a positive definite kernel"
         )
 
 
