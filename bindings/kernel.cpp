@@ -145,7 +145,8 @@ void bind_kernel_rows(nb::module_& m) {
       .def_prop_ro("whole", &KernelRows::whole)
       .def_prop_ro(
           "diagonal",
-          [](const KernelRows& self) { return give(std::vector<double>(self.diagonals())); })
+          [](const KernelRows& self) { return give(std::vector<double>(self.diagonals())); },
+          nb::rv_policy::move)
       .def("row", [](KernelRows& self, std::size_t i) {
         check(i < self.n(), "row " + std::to_string(i) + " of " + std::to_string(self.n()));
         const float* row = self.row(i);

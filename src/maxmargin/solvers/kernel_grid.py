@@ -189,7 +189,11 @@ class Shelf:
         with self.locks[width]:
             if width not in self.sources:
                 self.free.acquire()
-                self.sources[width] = self.build(width, pool)
+                try:
+                    self.sources[width] = self.build(width, pool)
+                except BaseException:
+                    self.free.release()  # or the others would wait for ever
+                    raise
             return self.sources[width]
 
     def give_back(self, width: int) -> None:
@@ -198,6 +202,11 @@ class Shelf:
             if self.left[width] == 0:
                 self.buffers.append(self.sources.pop(width).K)
                 self.free.release()
+
+    def last(self, width: int, pool: _core.Pool) -> MatrixSource:
+        """The matrix of one width once no task runs any more; all others are given back."""
+        self.buffers += [source.K for w, source in self.sources.items() if w != width]
+        return self.sources[width] if width in self.sources else self.build(width, pool)
 
     def build(self, width: int, pool: _core.Pool) -> MatrixSource:
         problem = self.problem
@@ -333,13 +342,14 @@ class Search:
             y = np.where(fold.train, labels, 0.0)
             problem = BinaryProblem(source, y, self.weights, fold.ranges)
             line = Line(problem, self.method, pool, self.settings.stop, False, self.settings.seed)
+            validation = Validation(line, fold)
             for at in np.argsort(Cs):
                 line.start(Cs[at] * self.problem.n / max(fold.size, 1))
                 before = line.core.iterations
                 if line.run(self.settings.tol, self.limit) == _core.RunEnd.stopped:
                     raise _core.Stopped
                 iterations[at] += line.core.iterations - before
-                f[at, :, b] = predict(source, line.beta, fold, pool)
+                f[at, :, b] = validation.predict()
                 betas[at, b] = line.beta * (fold.size / self.problem.n)
         return f, betas, iterations
 
@@ -376,9 +386,8 @@ class Search:
 
     def refit(self, settings: Settings) -> list[KernelSolution]:
         """The best point on all rows, each problem started from the mean of its folds."""
-        width = self.result.best[0]
-        self.shelf.left[width] = 1
-        source = self.shelf.take(width, self.pool)
+        # A pool that no stop flag ends: a search that was cut short still gives a model.
+        source = self.shelf.last(self.result.best[0], _core.Pool(self.pool.threads))
         solutions = []
         for b, labels in enumerate(self.labels):
             problem = BinaryProblem(source, labels, self.weights)
@@ -387,16 +396,38 @@ class Search:
             solution.beta = solution.beta[self.place]
             solution.f = solution.f[self.place]
             solutions.append(solution)
-        self.shelf.give_back(width)
         return solutions
 
 
-def predict(source: MatrixSource, beta: np.ndarray, fold: Fold, pool: _core.Pool) -> np.ndarray:
-    """``f`` on the validation rows of a fold, from the rows of the support vectors."""
-    f = np.zeros(source.n)
-    used = np.flatnonzero(beta)
-    _core.add_rows(source.rows, used, beta[used], fold.test_ranges, f, pool)
-    return f[fold.test]
+class Validation:
+    """``f`` on the validation rows of a fold, for one C after another.
+
+    From one C to the next most points stay at a bound: their part of f grows with C. So f is scaled, or
+    kept, and only the other points are added; the cheapest of the three ways is taken.
+    """
+
+    def __init__(self, line: Line, fold: Fold) -> None:
+        self.line, self.fold = line, fold
+        self.f = np.zeros(line.rows.n)
+        self.beta = np.zeros(line.rows.n)
+        self.c = np.zeros(line.rows.n)
+        self.C = 1.0
+
+    def predict(self) -> np.ndarray:
+        line = self.line
+        ratio = line.C / self.C
+        bounded = (line.beta == line.c) & (self.beta == self.c) & (self.c != 0)
+        ways = [
+            (0.0, line.beta),
+            (1.0, line.beta - self.beta),
+            (ratio, np.where(bounded, 0.0, line.beta - ratio * self.beta)),
+        ]
+        factor, change = min(ways, key=lambda way: np.count_nonzero(way[1]))
+        self.f *= factor
+        used = np.flatnonzero(change)
+        _core.add_rows(line.rows, used, change[used], self.fold.test_ranges, self.f, line.pool)
+        self.beta[:], self.c[:], self.C = line.beta, line.c, line.C
+        return self.f[self.fold.test]
 
 
 def search(
