@@ -135,8 +135,7 @@ void bind_functions(nb::module_& m) {
         const MatrixCheck found = check_matrix(square_view(K), pool);
         return std::tuple(found.fault, found.row, found.column);
       },
-      Release(), nb::arg("K").noconvert(), nb::arg("pool"),
-      "(fault, row, column)");
+      Release(), nb::arg("K").noconvert(), nb::arg("pool"), "(fault, row, column)");
 }
 
 void bind_kernel_rows(nb::module_& m) {

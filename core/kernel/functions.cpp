@@ -175,8 +175,8 @@ void kernel_values(const KernelFunction& k, double* products, std::size_t rows, 
   });
 }
 
-void fill_symmetric(const KernelFunction& k, const ProductTile& tile, const double* norms, MatrixView K,
-                    Pool& pool) {
+void fill_symmetric(const KernelFunction& k, const ProductTile& tile, const double* norms,
+                    MatrixView K, Pool& pool) {
   const std::size_t end = tile.column + tile.columns;
   pool.run(tiles(tile.rows), [&](std::size_t t) {
     const Range part = tile_of(tile.rows, t);

@@ -40,14 +40,14 @@ void kernel_row(const KernelFunction& k, const double* products, double norm, co
 void kernel_values(const KernelFunction& k, double* products, std::size_t rows, std::size_t columns,
                    const double* row_norms, const double* column_norms, Pool& pool);
 
-// products[r][c] = <x_(row + r), x_(column + c)>, a tile on or right of the diagonal: fills that part of
-// K above the diagonal and its mirror image. Threaded.
+// products[r][c] = <x_(row + r), x_(column + c)>, a tile on or right of the diagonal: fills that
+// part of K above the diagonal and its mirror image. Threaded.
 struct ProductTile {
   const double* products;
   std::size_t rows, columns, row, column;
 };
-void fill_symmetric(const KernelFunction& k, const ProductTile& tile, const double* norms, MatrixView K,
-                    Pool& pool);
+void fill_symmetric(const KernelFunction& k, const ProductTile& tile, const double* norms,
+                    MatrixView K, Pool& pool);
 
 // K_ij = k at squared distance D_ij, both symmetric; half of it is computed, half mirrored. K may
 // be D.
@@ -64,8 +64,9 @@ struct MatrixCheck {
   MatrixFault fault = MatrixFault::none;
   std::size_t row = 0, column = 0;
 };
-// Finite; |K_ij - K_ji| within float32 rounding of the diagonal; K_ij^2 <= K_ii K_jj. The last is necessary
-// for a positive definite matrix, not sufficient, and what the steps of the solver rely on.
+// Finite; |K_ij - K_ji| within float32 rounding of the diagonal; K_ij^2 <= K_ii K_jj. The last is
+// necessary for a positive definite matrix, not sufficient, and what the steps of the solver rely
+// on.
 MatrixCheck check_matrix(MatrixView K, Pool& pool);
 
 // A determinant of two rows and columns below -this * K_ii K_jj is no rounding error.

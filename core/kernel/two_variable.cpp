@@ -14,9 +14,9 @@ namespace {
 
 constexpr double kClipAt = 2.0;
 constexpr double kNoClip = 1e300;
-constexpr float kHuge = 1e30f;        // stands for 1 / k_ii where k_ii = 0
-constexpr int kWindow = 10;  // iterations after which the flag of working set 4 is set anew
-constexpr int kEnough = 5;   // steps between inner points in a window that set it
+constexpr float kHuge = 1e30f;  // stands for 1 / k_ii where k_ii = 0
+constexpr int kWindow = 10;     // iterations after which the flag of working set 4 is set anew
+constexpr int kEnough = 5;      // steps between inner points in a window that set it
 constexpr std::uint64_t kPollEvery = 256;
 
 }  // namespace

@@ -55,7 +55,8 @@ def one_by_one(problem, tol):
 
 
 @pytest.mark.parametrize(
-    ("classes", "multi_class", "name"), [(2, "ovr", "rbf"), (3, "ovr", "laplacian"), (3, "ovo", "rbf")]
+    ("classes", "multi_class", "name"),
+    [(2, "ovr", "rbf"), (3, "ovr", "laplacian"), (3, "ovo", "rbf")],
 )
 def test_a_grid_gives_the_errors_of_separate_fits(classes, multi_class, name):
     problem = grid_problem(120, classes, multi_class, kernel=Kernel(name))
@@ -78,7 +79,7 @@ def test_results_do_not_depend_on_threads_or_memory():
         for threads, memory in ((1, None), (3, None), (2, 2 * size), (2, size))
     ]
     for other in results[1:]:
-        # Without room for the distances the kernel is computed from inner products: other roundings.
+        # Without room for the distances the kernel comes from inner products: other roundings.
         assert np.abs(other.error - results[0].error).mean() < 0.01
         assert other.best == results[0].best
     assert np.array_equal(results[0].error, results[1].error)
@@ -87,9 +88,7 @@ def test_results_do_not_depend_on_threads_or_memory():
 
 def test_the_refit_is_the_fit_of_the_best_point_on_all_rows():
     problem = grid_problem()
-    result = kernel_grid.search(
-        problem, Settings(tol=1e-6), POOL, method=Method(clipped=False)
-    )
+    result = kernel_grid.search(problem, Settings(tol=1e-6), POOL, method=Method(clipped=False))
     source = source_of(problem.X, Kernel("rbf", result.gamma), 10**9, POOL)
     y = problem.coding.labels(problem.codes)[0]
     alone = solve(
@@ -107,7 +106,9 @@ def test_the_refit_is_the_fit_of_the_best_point_on_all_rows():
 
 def test_folds_that_overlap_or_leave_rows_out_are_served_too():
     random = np.random.default_rng(0)
-    folds = list(ShuffleSplit(3, test_size=0.3, train_size=0.5, random_state=1).split(np.zeros(150)))
+    folds = list(
+        ShuffleSplit(3, test_size=0.3, train_size=0.5, random_state=1).split(np.zeros(150))
+    )
     folds.append((random.permutation(150)[:60], np.arange(10)))
     problem = grid_problem(folds=folds)
     result = kernel_grid.search(problem, Settings(tol=1e-7), POOL, method=Method(clipped=False))
@@ -129,16 +130,16 @@ def test_a_callback_sees_every_task_and_can_end_the_search():
     assert [p.done for p in seen] == list(range(1, 13))
     assert seen[-1].best_error < 0.5 and seen[-1].seconds_left == 0
     stop = _core.Stop()
-    result = kernel_grid.search(
-        problem, Settings(stop=stop), POOL, callback=lambda p: p.done == 5
-    )
+    result = kernel_grid.search(problem, Settings(stop=stop), POOL, callback=lambda p: p.done == 5)
     assert not result.complete
     assert not np.isnan(result.error[0]).any() and np.isnan(result.error[2]).all()
     assert len(result.solutions) == 1
 
 
 def test_a_budget_below_one_matrix_is_refused_with_numbers():
-    with pytest.raises(ValueError, match=r"kernel matrix of 150 rows takes .* GiB.*SparseKernelSVC"):
+    with pytest.raises(
+        ValueError, match=r"kernel matrix of 150 rows takes .* GiB.*SparseKernelSVC"
+    ):
         kernel_grid.search(grid_problem(), Settings(), POOL, memory=1000)
 
 

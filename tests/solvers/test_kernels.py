@@ -29,13 +29,24 @@ def by_hand(X, kernel):
     }[kernel.name]()
 
 
-KINDS = [Kernel("rbf", 0.3), Kernel("laplacian", 0.3), Kernel("poly", 0.5, 3, 1.0), Kernel("linear")]
+KINDS = [
+    Kernel("rbf", 0.3),
+    Kernel("laplacian", 0.3),
+    Kernel("poly", 0.5, 3, 1.0),
+    Kernel("linear"),
+]
 FORMS = {
     "float64": lambda X: X,
     "float32": lambda X: X.astype(np.float32),
     "columns": np.asfortranarray,
     "csr": sp.csr_matrix,
-    "csr64": lambda X: sp.csr_array((sp.csr_matrix(X).data, *map(np.int64, (sp.csr_matrix(X).indices, sp.csr_matrix(X).indptr))), shape=X.shape),
+    "csr64": lambda X: sp.csr_array(
+        (
+            sp.csr_matrix(X).data,
+            *map(np.int64, (sp.csr_matrix(X).indices, sp.csr_matrix(X).indptr)),
+        ),
+        shape=X.shape,
+    ),
 }
 
 
@@ -164,7 +175,9 @@ def test_working_sets_that_read_everywhere_need_the_matrix():
 
 
 def test_a_budget_too_small_for_rows_is_refused_with_numbers():
-    with pytest.raises(ValueError, match=r"3 kernel rows of 50 points take 600 bytes.*SparseKernelSVC"):
+    with pytest.raises(
+        ValueError, match=r"3 kernel rows of 50 points take 600 bytes.*SparseKernelSVC"
+    ):
         source_of(rows(50), Kernel("rbf", 1.0), 500, POOL)
     with pytest.raises(ValueError, match="needs its whole matrix"):
         source_of(rows(50), lambda X, Z: X @ Z.T, 500, POOL)

@@ -125,7 +125,9 @@ def test_a_weight_of_zero_leaves_a_point_out():
     s = np.ones(40)
     s[:10] = 0
     weighted = solve(problem_of(X, y, s=s), 3.0, Settings(tol=1e-7), POOL, Method(clipped=False))
-    without = solve(problem_of(X[10:], y[10:]), 3.0, Settings(tol=1e-7), POOL, Method(clipped=False))
+    without = solve(
+        problem_of(X[10:], y[10:]), 3.0, Settings(tol=1e-7), POOL, Method(clipped=False)
+    )
     assert np.all(weighted.beta[:10] == 0)
     assert weighted.certificate.primal == pytest.approx(without.certificate.primal, rel=1e-6)
 
@@ -162,8 +164,8 @@ def test_running_values_equal_recomputed_ones_after_every_step(kernel, working_s
         T = -line.beta @ r
         E = np.sum(3.0 * np.clip(problem.y * r, 0, ceiling))
         assert np.allclose(line.r, r, atol=1e-9)
-        assert line.core.T == pytest.approx(T, abs=1e-8)
-        assert line.core.S == pytest.approx(T + E, abs=1e-8)
+        assert pytest.approx(T, abs=1e-8) == line.core.T
+        assert pytest.approx(T + E, abs=1e-8) == line.core.S
         step, before = line.core.gained - gained, W
         W = dual_value(problem, line.beta)
         assert step >= 0
@@ -234,7 +236,11 @@ def test_a_problem_on_ranges_equals_the_problem_on_its_rows_alone():
     ranges = np.array([[0, 20], [40, 70], [80, 90]])
     settings_ = Settings(tol=1e-7)
     on_ranges = solve(
-        BinaryProblem(source, labels, np.ones(90), ranges), 4.0, settings_, POOL, Method(clipped=False)
+        BinaryProblem(source, labels, np.ones(90), ranges),
+        4.0,
+        settings_,
+        POOL,
+        Method(clipped=False),
     )
     alone = solve(problem_of(X[part], y[part]), 4.0, settings_, POOL, Method(clipped=False))
     assert on_ranges.certificate.primal == pytest.approx(alone.certificate.primal, rel=1e-6)

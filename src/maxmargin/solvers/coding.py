@@ -57,7 +57,7 @@ class OneVsRest:
 
 
 class OneVsOne:
-    """Each class against each other on their rows alone; votes decide, sums of predictions break ties."""
+    """Each class against each other on their rows alone; votes decide, sums break ties."""
 
     def __init__(self, n_classes: int) -> None:
         self.n_classes = n_classes

@@ -1,17 +1,17 @@
 """Whole grids of (C, gamma) by cross-validation, from one matrix of distances.
 
     for every width gamma                       K = k(D): one exp for all folds and all C
-        for every fold                          the rows of K as they are; the fold left out is a gap
+        for every fold                          rows of K as they are; the fold left out is a gap
             for C from small to large           each started from the one before (I1-W4)
                 solve; predict the fold left out; count errors
 
-The points are ordered by fold, so the training points of a fold are K without one contiguous range of
-rows and columns: no fold copies anything. A task is one fold of one width; as many run at a time as
-there are threads, and a width's matrix is given back when its last fold is done.
+The points are ordered by fold, so the training points of a fold are K without one contiguous range
+of rows and columns: no fold copies anything. A task is one fold of one width; as many run at a time
+as there are threads, and a width's matrix is given back when its last fold is done.
 
 Grid of the no-offset paper: ``lambda`` geometric in [10 n^-2, 1], ``sigma`` geometric in
-[0.1, 2 n^(1/d)], ``gamma = sigma^2`` (rbf) or ``sigma`` (laplacian), ``C = 1 / (2 lambda n)``. Within a
-fold of m < n training points lambda stays the same, so C becomes ``C n / m``.
+[0.1, 2 n^(1/d)], ``gamma = sigma^2`` (rbf) or ``sigma`` (laplacian), ``C = 1 / (2 lambda n)``.
+Within a fold of m < n training points lambda stays the same, so C becomes ``C n / m``.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +51,7 @@ def paper_gammas(n: int, d: int, kernel: str, count: int) -> np.ndarray:
 
 @dataclass
 class GridResult:
-    """What every point of the grid gave. Arrays are (gammas, Cs, folds); NaN where a run was cut short.
+    """What every point of the grid gave: arrays (gammas, Cs, folds), NaN where it was cut short.
 
     `loss` is the mean hinge loss of the validation rows, predictions clipped to [-1, 1].
     """
@@ -94,11 +95,11 @@ class GridProgress:
 class GridProblem:
     """What is searched: rows, class numbers, weights, folds, and the grid.
 
-    `kernel` is a Kernel (its gamma is replaced), a function of two arrays, or "precomputed"; the last
-    two have one width. `folds` are pairs of index arrays (training, validation).
+    `kernel` is a Kernel (its gamma is replaced), a function of two arrays, or "precomputed"; the
+    last two have one width. `folds` are pairs of index arrays (training, validation).
     """
 
-    X: object
+    X: Any
     codes: np.ndarray
     weights: np.ndarray
     folds: Sequence[tuple[np.ndarray, np.ndarray]]
@@ -142,7 +143,7 @@ def runs(mask: np.ndarray) -> np.ndarray:
 
 
 def order_by_fold(n: int, folds: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """An order of the points in which each validation set is contiguous, if the folds are a partition."""
+    """An order in which each validation set is contiguous, if the folds are a partition."""
     fold_of = np.full(n, len(folds))
     for k, (_, test) in enumerate(folds):
         fold_of[test] = np.minimum(fold_of[test], k)
@@ -162,15 +163,15 @@ class Shelf:
         self, problem: GridProblem, order: np.ndarray, budget: int, pool: _core.Pool
     ) -> None:
         self.problem, self.order = problem, order
-        self.one_width = not isinstance(problem.kernel, Kernel)
         size, widths = kernels.matrix_bytes(problem.n), len(problem.gammas)
-        with_distances = not self.one_width and problem.kernel.of_distance and 2 * size <= budget
+        of_distance = isinstance(problem.kernel, Kernel) and problem.kernel.of_distance
+        with_distances = of_distance and 2 * size <= budget
         copies = (budget // size) - with_distances
         if copies < 1:
             raise ValueError(
                 f"the kernel matrix of {problem.n} rows takes {size / 2**30:.2f} GiB, the memory "
-                f"budget is {budget / 2**30:.2f} GiB. A grid needs the whole matrix: allow more memory, "
-                f"use fewer rows, or SparseKernelSVC"
+                f"budget is {budget / 2**30:.2f} GiB. A grid needs the whole matrix: allow more "
+                f"memory, use fewer rows, or SparseKernelSVC"
             )
         self.D = kernels.distance_matrix(problem.X, pool, order) if with_distances else None
         self.neighbours: np.ndarray | None = None
@@ -212,8 +213,8 @@ class Shelf:
         problem = self.problem
         with self.lock:
             K = self.buffers.pop() if self.buffers else None
-        if self.one_width:
-            K = self.fixed(pool)
+        if not isinstance(problem.kernel, Kernel):
+            K = self.fixed(problem.kernel, pool)
         else:
             K = kernels.empty_matrix(problem.n) if K is None else K
             kernel = problem.kernel.with_gamma(problem.gammas[width])
@@ -227,13 +228,12 @@ class Shelf:
                 self.neighbours = kernels.neighbours_by_kernel(K, self.stored, pool)
         return MatrixSource(K, self.neighbours)
 
-    def fixed(self, pool: _core.Pool) -> np.ndarray:
+    def fixed(self, kernel: KernelCallable | str, pool: _core.Pool) -> np.ndarray:
         """The matrix of a kernel without a width, in the order of the folds."""
-        if isinstance(self.problem.kernel, str):
-            return kernels.given_matrix(
-                np.asarray(self.problem.X)[np.ix_(self.order, self.order)], pool
-            )
-        return kernels.called_matrix(self.problem.X[self.order], self.problem.kernel, pool)
+        X = self.problem.X
+        if isinstance(kernel, str):
+            return kernels.given_matrix(np.asarray(X)[np.ix_(self.order, self.order)], pool)
+        return kernels.called_matrix(X[self.order], kernel, pool)
 
 
 # ---------------------------------------------------------------- the search
@@ -333,7 +333,7 @@ class Search:
                 self.finish_width(width)
 
     def solve_lines(self, source: MatrixSource, fold: Fold, pool: _core.Pool):
-        """Predictions (Cs, validation rows, problems), betas and iterations of every C of a fold."""
+        """Predictions (Cs, validation rows, problems), betas and iterations of one fold."""
         Cs = self.problem.Cs
         f = np.zeros((len(Cs), fold.test.shape[0], len(self.labels)))
         betas = np.zeros((len(Cs), len(self.labels), self.problem.n), dtype=np.float32)
@@ -369,7 +369,7 @@ class Search:
         self.result.iterations[width, :, k] = iterations
 
     def finish_width(self, width: int) -> None:
-        """Keeps the best point so far and the mean of its folds' solutions, to start the last fit from."""
+        """Keeps the best point so far, and the mean of its folds' solutions to start from."""
         error = self.result.error[width].mean(axis=1)
         loss = self.result.loss[width].mean(axis=1)
         at = min(range(len(error)), key=lambda c: (error[c], loss[c]))
@@ -402,8 +402,8 @@ class Search:
 class Validation:
     """``f`` on the validation rows of a fold, for one C after another.
 
-    From one C to the next most points stay at a bound: their part of f grows with C. So f is scaled, or
-    kept, and only the other points are added; the cheapest of the three ways is taken.
+    From one C to the next most points stay at a bound: their part of f grows with C. So f is
+    scaled, or kept, and only the other points are added, whichever is cheapest.
     """
 
     def __init__(self, line: Line, fold: Fold) -> None:
@@ -415,7 +415,8 @@ class Validation:
 
     def predict(self) -> np.ndarray:
         line = self.line
-        ratio = line.C / self.C
+        C = line.C or 1.0
+        ratio = C / self.C
         bounded = (line.beta == line.c) & (self.beta == self.c) & (self.c != 0)
         ways = [
             (0.0, line.beta),
@@ -426,7 +427,7 @@ class Validation:
         self.f *= factor
         used = np.flatnonzero(change)
         _core.add_rows(line.rows, used, change[used], self.fold.test_ranges, self.f, line.pool)
-        self.beta[:], self.c[:], self.C = line.beta, line.c, line.C
+        self.beta[:], self.c[:], self.C = line.beta, line.c, C
         return self.f[self.fold.test]
 
 

@@ -5,8 +5,8 @@
     poly       k(x, z) = (gamma <x, z> + coef0)^degree
     linear     k(x, z) = <x, z>
 
-Inner products are done by BLAS in float64, a tile at a time, so that the distance of close points keeps
-its digits; kernel values are float32. A matrix is symmetric, so only the tiles on and right of the
+Inner products are done by BLAS in float64, a tile at a time, so that the distance of close points
+keeps its digits; kernel values are float32. A matrix is symmetric, so only tiles on and right of the
 diagonal are computed.
 """
 
@@ -29,7 +29,7 @@ from maxmargin.data.arrays import view
 
 TILE = 1024  # rows and columns of a tile: 8 MB of float64 products
 NEIGHBOURS = 10  # N of the paper
-# BLAS on dense tiles does about this many times more multiplications a second than a sparse product.
+# BLAS on dense tiles multiplies about this many times faster than a sparse product does.
 DENSE_ADVANTAGE = 20
 
 KernelCallable = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -59,7 +59,7 @@ class Kernel:
 
     @property
     def of_distance(self) -> bool:
-        """Whether k(x, z) depends on ||x - z|| alone: then one matrix of distances serves all widths."""
+        """Whether k(x, z) depends on ||x - z|| alone: one matrix of distances serves all widths."""
         return self.name in ("rbf", "laplacian")
 
     @property
@@ -82,8 +82,8 @@ class Points:
     """Rows whose inner products are asked for a tile at a time.
 
     Dense rows are centred tile by tile if `centre` is given (a translation changes no distance, and
-    products of centred rows are smaller, hence more exact), and taken in the given `order`. No copy of
-    X is made.
+    products of centred rows are smaller, hence more exact), and taken in the given `order`. No copy
+    of X is made.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class Points:
 
 def centre_of(X) -> np.ndarray | None:
     """The mean row of dense X; None for sparse X, whose zeros it would destroy."""
-    return None if sp.issparse(X) else np.mean(X, axis=0, dtype=np.float64)
+    return None if sp.issparse(X) else np.asarray(np.mean(X, axis=0, dtype=np.float64))
 
 
 def products(left, right) -> np.ndarray:
@@ -206,8 +206,8 @@ def called_matrix(X, kernel: KernelCallable, pool: _core.Pool) -> np.ndarray:
         values = np.asarray(kernel(X[begin:end], X))
         if values.shape != (end - begin, n):
             raise ValueError(
-                f"the kernel function returned an array of shape {values.shape} for {end - begin} and "
-                f"{n} rows; expected ({end - begin}, {n})"
+                f"the kernel function returned an array of shape {values.shape} for {end - begin} "
+                f"and {n} rows; expected ({end - begin}, {n})"
             )
         K[begin:end] = values
     check_matrix(K, pool)
@@ -376,7 +376,7 @@ def cached_rows(X, kernel: Kernel, budget: int, pool: _core.Pool) -> _core.Cache
 
 
 def seconds_of_cached_fit(X, kernel: Kernel, budget: int, pool: _core.Pool) -> float:
-    """A rough guess: twice as many iterations as rows, the rows that miss the cache computed anew."""
+    """A rough guess: twice as many iterations as rows, each computing what the cache lacks."""
     n = X.shape[0]
     rows = cached_rows(X, kernel, min(budget, 4 * n * _core.CachedRows.least), pool)
     began = time.perf_counter()
@@ -417,7 +417,7 @@ class CachedSource:
         self.neighbours = neighbours
 
     def combine(self, beta: np.ndarray, pool: _core.Pool) -> np.ndarray:
-        """``f_i = sum_j beta_j k(x_j, x_i)`` for every i, by BLAS tiles and not through the cache."""
+        """``f_i = sum_j beta_j k(x_j, x_i)`` for every i, by BLAS tiles, past the cache."""
         used = np.flatnonzero(beta)
         centre = centre_of(self.X) if self.kernel.of_distance else None
         points = Points(self.X[used], centre)
@@ -447,8 +447,8 @@ def source_of(
         if not fits:
             raise ValueError(
                 f"a kernel given as a function needs its whole matrix: {n} rows take "
-                f"{matrix_bytes(n)} bytes, the budget is {budget}. Allow more memory, use a kernel by "
-                f"name ({', '.join(KERNELS)}), or SparseKernelSVC"
+                f"{matrix_bytes(n)} bytes, the budget is {budget}. Allow more memory, use a kernel "
+                f"by name ({', '.join(KERNELS)}), or SparseKernelSVC"
             )
         K = called_matrix(X, kernel, pool)
         return MatrixSource(K, neighbours_by_kernel(K, neighbours, pool))

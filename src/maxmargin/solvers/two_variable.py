@@ -45,8 +45,8 @@ class Method:
     clipped : bool
         Stop by the clipped gap (rule 9) or by the plain one (rule 7).
     cold, warm : str
-        Start of the first C ("I0", "I1") and of the following ones ("W0" to "W6"). "auto" is I1 with
-        the matrix in memory and I0 otherwise; W4 for growing C and W6 for falling C.
+        Start of the first C ("I0", "I1") and of the following ones ("W0" to "W6"). "auto" is I1
+        with the matrix in memory and I0 otherwise; W4 for growing C and W6 for falling C.
     """
 
     working_set: int = 7
@@ -276,7 +276,7 @@ WARM: dict[str, Callable] = {
 
 @dataclass(frozen=True)
 class KernelCertificate(Certificate):
-    """A certificate that also knows the clipped gap and ``sum_i C_i``, the unit of the tolerance."""
+    """A certificate that also knows the clipped gap and ``sum_i C_i``, the tolerance's unit."""
 
     clipped_gap: float = 0.0
     scale: float = 1.0
@@ -302,7 +302,7 @@ class KernelCertificate(Certificate):
 
 @dataclass
 class KernelSolution:
-    """``f(x) = sum_j beta_j k(x_j, x)`` with its certificate; `f` holds its values at the points."""
+    """``f(x) = sum_j beta_j k(x_j, x)`` with its certificate; `f` holds its values there."""
 
     beta: np.ndarray
     f: np.ndarray
