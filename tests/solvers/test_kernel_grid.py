@@ -129,8 +129,7 @@ def test_a_callback_sees_every_task_and_can_end_the_search():
     kernel_grid.search(problem, Settings(), POOL, callback=seen.append)
     assert [p.done for p in seen] == list(range(1, 13))
     assert seen[-1].best_error < 0.5 and seen[-1].seconds_left == 0
-    stop = _core.Stop()
-    result = kernel_grid.search(problem, Settings(stop=stop), POOL, callback=lambda p: p.done == 5)
+    result = kernel_grid.search(problem, Settings(), POOL, callback=lambda p: p.done == 5)
     assert not result.complete
     assert not np.isnan(result.error[0]).any() and np.isnan(result.error[2]).all()
     assert len(result.solutions) == 1

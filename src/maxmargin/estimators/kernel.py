@@ -49,7 +49,7 @@ class _KernelClassifier(ClassifierMixin, BaseEstimator):
         if len(classes) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs rows of at least two classes; y holds one class: "
-                f"{classes[0]!r}"
+                f"{classes.tolist()[0]!r}"
             )
         return X, y, class_weights(self.class_weight, classes, codes, weights)
 

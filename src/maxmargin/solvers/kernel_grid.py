@@ -282,10 +282,10 @@ class Search:
         with ThreadPoolExecutor(self.pool.threads) as executor:
             waiting = iter(tasks)
             running: set[Future] = set()
-            done = 0
+            done, ended = 0, False
             while True:
-                stopping = stop is not None and stop.poll()
-                while not stopping and len(running) < self.pool.threads:
+                ended = ended or (stop is not None and stop.poll())
+                while not ended and len(running) < self.pool.threads:
                     task = next(waiting, None)
                     if task is None:
                         break
@@ -296,8 +296,8 @@ class Search:
                 for future in finished:
                     future.result()
                     done += 1
-                if finished and self.report(done, len(tasks)) and stop is not None:
-                    stop.interrupt()
+                if finished and self.report(done, len(tasks)):
+                    ended = True
         self.result.complete = not np.isnan(self.result.error).any()
         self.result.seconds = self.clock()
         return self.result

@@ -383,6 +383,9 @@ def _certified(line: Line, run: Run, status: Status) -> KernelSolution:
     P, W = line.bounds()
     g = np.sign(line.c) * line.r
     clipped = float(np.abs(line.c) @ np.clip(g, 0.0, 2.0) - line.beta @ line.r)
+    gap = clipped if line.method.clipped else P - W
+    if gap <= run.settings.tol * line.scale:
+        status = Status.OPTIMAL  # whatever ended the run, the numbers decide
     certificate = KernelCertificate(
         P, W, status, line.core.iterations, run.clock(), clipped_gap=clipped, scale=line.scale
     )
