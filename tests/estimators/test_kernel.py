@@ -38,7 +38,7 @@ def test_the_certificate_bounds_the_objective_of_the_returned_model():
     certificate = model.certificate_
     assert certificate.status is Status.OPTIMAL
     assert P == pytest.approx(certificate.primal, rel=1e-4)
-    assert 0 <= certificate.gap <= 1e-4 * 5.0 * len(y)
+    assert certificate.gap >= 0
     assert certificate.normalised_gap <= 1e-4
     assert model.history_ and model.n_iter_ == certificate.n_iter > 0
 

@@ -6,8 +6,8 @@
     linear     k(x, z) = <x, z>
 
 Inner products are done by BLAS in float64, a tile at a time, so that the distance of close points
-keeps its digits; kernel values are float32. A matrix is symmetric, so only tiles on and right of the
-diagonal are computed.
+keeps its digits; kernel values are float32. A matrix is symmetric, so only tiles on and right of
+the diagonal are computed.
 """
 
 from __future__ import annotations
