@@ -37,7 +37,7 @@ def test_the_certificate_bounds_the_objective_of_the_returned_model():
     P = objective(rbf_kernel(X, gamma=1.0), signs, beta, 5.0)
     certificate = model.certificate_
     assert certificate.status is Status.OPTIMAL
-    assert P == pytest.approx(certificate.primal, rel=1e-4)
+    assert pytest.approx(certificate.primal, rel=1e-4) == P
     assert certificate.gap >= 0
     assert certificate.normalised_gap <= 1e-4
     assert model.history_ and model.n_iter_ == certificate.n_iter > 0
