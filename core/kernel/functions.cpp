@@ -111,15 +111,18 @@ Range tile_of(std::size_t n, std::size_t k) { return {k * kTile, std::min(n, (k 
 
 std::size_t tiles(std::size_t n) { return (n + kTile - 1) / kTile; }
 
-// The count smallest of one row, nearest first: a heap of the best so far, entered only by what
-// beats its worst. The worst is compared a block at a time, so most of the row costs one vector
-// comparison.
+// Counting is vectorised where leaving at the first find would not be.
 MAXMARGIN_CLONES bool any_below(const float* d, std::size_t n, float bound) {
-  float least = d[0];
-  for (std::size_t j = 1; j < n; ++j) least = d[j] < least ? d[j] : least;
-  return least < bound;
+  std::int32_t below = 0;
+#pragma omp simd reduction(+ : below)
+  for (std::size_t j = 0; j < n; ++j) below += d[j] < bound ? 1 : 0;
+  return below > 0;
 }
 
+// The count smallest of one row, nearest first: a heap of the best so far, entered only by what
+// beats its worst. Blocks that hold nothing better are skipped whole. The count smallest of one
+// row, nearest first: a heap of the best so far, entered only by what beats its worst. Blocks that
+// hold nothing better are skipped whole.
 void nearest_of_row(const float* d, std::size_t width, std::size_t self, std::size_t count,
                     std::vector<std::pair<float, std::int32_t>>& heap, std::int32_t* out) {
   heap.clear();

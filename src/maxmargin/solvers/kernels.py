@@ -28,6 +28,7 @@ from maxmargin import _core
 from maxmargin.data.arrays import view
 
 TILE = 1024  # rows and columns of a tile: 8 MB of float64 products
+BAND = 64 * 2**20  # bytes of distances held at a time where no matrix is
 NEIGHBOURS = 10  # N of the paper
 # BLAS on dense tiles multiplies about this many times faster than a sparse product does.
 DENSE_ADVANTAGE = 20
@@ -127,10 +128,23 @@ def centre_of(X) -> np.ndarray | None:
     return None if sp.issparse(X) else np.asarray(np.mean(X, axis=0, dtype=np.float64))
 
 
-def products(left, right) -> np.ndarray:
-    """``<x, z>`` for every x of one tile and z of another, as a C-contiguous float64 array."""
-    G = left @ right.T
-    return np.ascontiguousarray(G.toarray() if sp.issparse(G) else G)
+class Products:
+    """Inner products of tiles, in memory that is used again: fresh pages cost more than the sums."""
+
+    def __init__(self, rows: int = TILE, columns: int = TILE) -> None:
+        self._memory = np.empty(rows * columns)
+
+    def __call__(self, left, right) -> np.ndarray:
+        """``<x, z>`` for every x of one tile and z of another; valid until the next call."""
+        shape = (left.shape[0], right.shape[0])
+        out = self._memory[: shape[0] * shape[1]].reshape(shape)
+        if sp.issparse(left) and sp.issparse(right):
+            (left @ right.T).toarray(out=out)
+        elif sp.issparse(left) or sp.issparse(right):
+            out[:] = left @ right.T
+        else:
+            np.matmul(left, right.T, out=out)
+        return out
 
 
 def tiles(n: int, size: int = TILE) -> Iterator[tuple[int, int]]:
@@ -160,6 +174,7 @@ def matrix_bytes(n: int) -> int:
 
 
 def _fill(points: Points, function: _core.KernelFunction, K: np.ndarray, pool: _core.Pool) -> None:
+    products = Products(min(TILE, points.n), min(TILE, points.n))
     with blas_threads(pool):
         for begin, end in tiles(points.n):
             left = points.tile(begin, end)
@@ -282,11 +297,13 @@ def neighbours_of(X, kernel: Kernel, count: int, pool: _core.Pool) -> np.ndarray
     function = kernel.function if kernel.name == "poly" else _DISTANCE
     points = Points(X, centre_of(X) if function is _DISTANCE else None)
     diagonal = np.array([kernel.function.diagonal(v) for v in points.squared_norms])
-    size = max(1, min(TILE, TILE * TILE // max(n, 1)))
+    size = max(16, min(TILE, n, BAND // max(4 * n, 1)))
+    band = np.empty((size, n), dtype=np.float32)
+    products = Products(size, min(TILE, n))
     with blas_threads(pool):
         for begin, end in tiles(n, size) if count else ():
             left = points.tile(begin, end)
-            D = np.empty((end - begin, n), dtype=np.float32)
+            D = band[: end - begin]
             for column, stop in tiles(n):
                 G = products(left, points.tile(column, stop))
                 _core.kernel_values(
@@ -313,6 +330,7 @@ def expand(X, points: Points, kernel: Kernel, coefficients: np.ndarray, pool: _c
     """
     left_points = Points(X, points.centre)
     out = np.zeros((left_points.n, coefficients.shape[1]))
+    products = Products(min(TILE, left_points.n), min(2 * TILE, points.n))
     with blas_threads(pool):
         for column, stop in tiles(points.n, 2 * TILE):
             right = points.tile(column, stop)
