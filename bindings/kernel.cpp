@@ -203,8 +203,8 @@ void bind_solver(nb::module_& m) {
             for (std::size_t q = 0; q < neighbours.shape(0) * neighbours.shape(1); ++q)
               check(neighbours.data()[q] < static_cast<std::int64_t>(rows.n()),
                     "a neighbour lies outside the data");
-            const Neighbours near{neighbours.data(), has_table ? neighbours.shape(1) : 0,
-                                  n_neighbours};
+            const Neighbours near{has_table ? neighbours.data() : nullptr,
+                                  has_table ? neighbours.shape(1) : 0, n_neighbours};
             new (self) TwoVariableHandle{
                 beta, r, c, neighbours,
                 TwoVariable(rows, ranges_of(ranges, rows.n()), {beta.data(), r.data(), c.data()},

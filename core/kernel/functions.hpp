@@ -9,6 +9,8 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "base/parallel.hpp"
 
@@ -52,6 +54,12 @@ void fill_symmetric(const KernelFunction& k, const ProductTile& tile, const doub
 // K_ij = k at squared distance D_ij, both symmetric; half of it is computed, half mirrored. K may
 // be D.
 void kernel_from_distances(const KernelFunction& k, MatrixView D, MatrixView K, Pool& pool);
+
+// out[0 .. count - 1]: the columns of the smallest d[.], nearest first, `self` left out; -1 where
+// there are fewer. `heap` is working memory.
+using Heap = std::vector<std::pair<float, std::int32_t>>;
+void nearest_of_row(const float* d, std::size_t width, std::size_t self, std::size_t count,
+                    Heap& heap, std::int32_t* out);
 
 // nearest[r][0 .. count - 1]: the columns of the smallest distances[r][.], nearest first, the row
 // itself (column first + r) left out; -1 where there are fewer. Threaded.

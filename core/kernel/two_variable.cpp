@@ -207,7 +207,8 @@ void TwoVariable::refuse_indefinite(std::size_t i, std::size_t j, double k) cons
                      "; use a positive definite kernel");
 }
 
-void TwoVariable::consider_neighbours(std::size_t i, const float* row, Pair& pair) const {
+void TwoVariable::consider_neighbours(std::size_t i, const float* row, Pair& pair) {
+  if (!neighbours_.table || neighbours_.table == found_.data()) find_neighbours(i, row);
   const std::int32_t* near = neighbours_.table + i * neighbours_.stored;
   // The values lie anywhere in the row: ask for all of them before the first is needed.
   for (std::size_t q = 0; q < neighbours_.stored; ++q)
@@ -220,6 +221,24 @@ void TwoVariable::consider_neighbours(std::size_t i, const float* row, Pair& pai
     consider(i, j, row[j], pair);
     ++used;
   }
+}
+
+// In kernel distance k_jj - 2 k_ij (k_ii is the same for all), among the points that take part.
+void TwoVariable::find_neighbours(std::size_t i, const float* row) {
+  constexpr std::int32_t unknown = -2;
+  const std::size_t n = rows_.n(), count = neighbours_.used;
+  if (found_.empty()) {
+    found_.assign(n * count, unknown);
+    neighbours_ = {found_.data(), count, count};
+    distances_.resize(n);
+  }
+  if (count == 0 || found_[i * count] != unknown) return;
+  constexpr float far = std::numeric_limits<float>::max();
+  std::fill(distances_.begin(), distances_.end(), far);
+  each_point([&](std::size_t j) {
+    if (arrays_.c[j] != 0) distances_[j] = static_cast<float>(rows_.diagonal(j)) - 2 * row[j];
+  });
+  nearest_of_row(distances_.data(), n, i, count, heap_, found_.data() + i * count);
 }
 
 void TwoVariable::consider_step_ahead(std::size_t i, const float* row, Pair& pair) const {

@@ -51,6 +51,7 @@ struct TwoVariableOptions {
 };
 
 // Nearest neighbours, `stored` a row, -1 for none; the first `used` that take part are candidates.
+// Without a table they are found in the kernel row of a point when they are first asked for.
 struct Neighbours {
   const std::int32_t* table = nullptr;
   std::size_t stored = 0, used = 0;
@@ -97,7 +98,8 @@ class TwoVariable {
 
   Pair select();
   void consider(std::size_t i, std::size_t j, double k, Pair& pair) const;
-  void consider_neighbours(std::size_t i, const float* row, Pair& pair) const;
+  void consider_neighbours(std::size_t i, const float* row, Pair& pair);
+  void find_neighbours(std::size_t i, const float* row);
   void consider_step_ahead(std::size_t i, const float* row, Pair& pair) const;
   void consider_violating_pair(Pair& pair);
   void consider_partners(std::size_t i, const float* row, Pair& pair);
@@ -122,6 +124,9 @@ class TwoVariable {
   std::vector<float> low_, high_;  // how far each beta_i may still move
   std::vector<float> diagonal_, inverse_;
   std::vector<std::size_t> inner_;
+  std::vector<std::int32_t> found_;  // neighbours found on the way, `used` a row
+  std::vector<float> distances_;
+  Heap heap_;
   Random random_;
 
   double T_ = 0, E_ = 0, gained_ = 0;

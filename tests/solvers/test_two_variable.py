@@ -29,7 +29,7 @@ def problem_of(X, y, kernel=None, s=None):
 
 def matrix_problem(K, y, s=None):
     K = np.ascontiguousarray(K, dtype=np.float32)
-    source = MatrixSource(K, neighbours_by_kernel(K, 10, POOL))
+    source = MatrixSource(K)
     return BinaryProblem(source, y, np.ones(len(y)) if s is None else s)
 
 
@@ -245,6 +245,18 @@ def test_a_problem_on_ranges_equals_the_problem_on_its_rows_alone():
     alone = solve(problem_of(X[part], y[part]), 4.0, settings_, POOL, Method(clipped=False))
     assert on_ranges.certificate.primal == pytest.approx(alone.certificate.primal, rel=1e-6)
     assert np.all(on_ranges.beta[20:40] == 0)
+
+
+def test_neighbours_found_on_the_way_equal_those_given():
+    """The same pairs are tried, so the runs are the same step by step."""
+    X, y = points(120, 2, noise=0.8)
+    lazy = problem_of(X, y, Kernel("rbf", 2.0))
+    near = neighbours_by_kernel(lazy.source.K, 10, POOL)
+    given = BinaryProblem(MatrixSource(lazy.source.K, near), y, np.ones(120))
+    for method in (Method(working_set=4), Method(working_set=7)):
+        runs = [solve(p, 100.0, Settings(tol=1e-5), POOL, method) for p in (lazy, given)]
+        assert runs[0].certificate.n_iter == runs[1].certificate.n_iter
+        assert np.allclose(runs[0].beta, runs[1].beta)
 
 
 # ---------------------------------------------------------------- stopping, bad kernels

@@ -175,7 +175,7 @@ def _source(X, kernel, plan: KernelPlan, pool: _core.Pool) -> Source:
                 stacklevel=4,
             )
     try:
-        return kernels.source_of(X, kernel, budget, pool, int(plan.n_neighbors))
+        return kernels.source_of(X, kernel, budget, pool)
     except _core.Stopped:
         raise _too_early(n, plan) from None
 

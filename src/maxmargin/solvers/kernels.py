@@ -28,7 +28,6 @@ from maxmargin import _core
 from maxmargin.data.arrays import view
 
 TILE = 1024  # rows and columns of a tile: 8 MB of float64 products
-BAND = 64 * 2**20  # bytes of distances held at a time where no matrix is
 NEIGHBOURS = 10  # N of the paper
 # BLAS on dense tiles multiplies about this many times faster than a sparse product does.
 DENSE_ADVANTAGE = 20
@@ -129,7 +128,7 @@ def centre_of(X) -> np.ndarray | None:
 
 
 class Products:
-    """Inner products of tiles, in memory that is used again: fresh pages cost more than the sums."""
+    """Inner products of tiles, in memory used again: fresh pages cost more than the sums."""
 
     def __init__(self, rows: int = TILE, columns: int = TILE) -> None:
         self._memory = np.empty(rows * columns)
@@ -289,37 +288,6 @@ def neighbours_by_kernel(K: np.ndarray, count: int, pool: _core.Pool) -> np.ndar
     return nearest
 
 
-def neighbours_of(X, kernel: Kernel, count: int, pool: _core.Pool) -> np.ndarray:
-    """The same without a matrix in memory: distances are computed a band of rows at a time."""
-    n = X.shape[0]
-    count = max(0, min(count, n - 1))
-    nearest = np.empty((n, count), dtype=np.int32)
-    function = kernel.function if kernel.name == "poly" else _DISTANCE
-    points = Points(X, centre_of(X) if function is _DISTANCE else None)
-    diagonal = np.array([kernel.function.diagonal(v) for v in points.squared_norms])
-    size = max(16, min(TILE, n, BAND // max(4 * n, 1)))
-    band = np.empty((size, n), dtype=np.float32)
-    products = Products(size, min(TILE, n))
-    with blas_threads(pool):
-        for begin, end in tiles(n, size) if count else ():
-            left = points.tile(begin, end)
-            D = band[: end - begin]
-            for column, stop in tiles(n):
-                G = products(left, points.tile(column, stop))
-                _core.kernel_values(
-                    function,
-                    G,
-                    points.squared_norms[begin:end],
-                    points.squared_norms[column:stop],
-                    pool,
-                )
-                if function is not _DISTANCE:
-                    G = diagonal[begin:end, None] + diagonal[None, column:stop] - 2 * G
-                D[:, column:stop] = G
-            _core.nearest_columns(D, begin, nearest[begin:end], pool)
-    return nearest
-
-
 # ---------------------------------------------------------------- kernel values for predictions
 
 
@@ -405,10 +373,13 @@ def seconds_of_cached_fit(X, kernel: Kernel, budget: int, pool: _core.Pool) -> f
 # ---------------------------------------------------------------- what a solver asks of a kernel
 
 
-class MatrixSource:
-    """A whole kernel matrix in memory."""
+NOT_YET = np.empty((0, 0), dtype=np.int32)  # neighbours that the solver finds when it needs them
 
-    def __init__(self, K: np.ndarray, neighbours: np.ndarray) -> None:
+
+class MatrixSource:
+    """A whole kernel matrix in memory, with the neighbours of its points if they are known."""
+
+    def __init__(self, K: np.ndarray, neighbours: np.ndarray = NOT_YET) -> None:
         self.K = K
         self.rows = _core.MatrixRows(K)
         self.n: int = self.rows.n
@@ -426,13 +397,11 @@ class MatrixSource:
 class CachedSource:
     """Kernel rows computed when asked for, within a byte budget."""
 
-    def __init__(
-        self, X, kernel: Kernel, budget: int, neighbours: np.ndarray, pool: _core.Pool
-    ) -> None:
+    def __init__(self, X, kernel: Kernel, budget: int, pool: _core.Pool) -> None:
         self.X, self.kernel = X, kernel
         self.rows = cached_rows(X, kernel, budget, pool)
         self.n: int = self.rows.n
-        self.neighbours = neighbours
+        self.neighbours = NOT_YET
 
     def combine(self, beta: np.ndarray, pool: _core.Pool) -> np.ndarray:
         """``f_i = sum_j beta_j k(x_j, x_i)`` for every i, by BLAS tiles, past the cache."""
@@ -445,21 +414,14 @@ class CachedSource:
 Source = MatrixSource | CachedSource
 
 
-def source_of(
-    X,
-    kernel: Kernel | KernelCallable | str,
-    budget: int,
-    pool: _core.Pool,
-    neighbours: int = NEIGHBOURS,
-) -> Source:
+def source_of(X, kernel: Kernel | KernelCallable | str, budget: int, pool: _core.Pool) -> Source:
     """The whole matrix if it fits the budget, else a cache of rows.
 
     `kernel` is a Kernel, a function of two arrays of rows, or "precomputed" (X is the matrix).
     """
     n = X.shape[0]
     if isinstance(kernel, str):
-        K = given_matrix(X, pool)
-        return MatrixSource(K, neighbours_by_kernel(K, neighbours, pool))
+        return MatrixSource(given_matrix(X, pool))
     fits = matrix_bytes(n) <= budget
     if not isinstance(kernel, Kernel):
         if not fits:
@@ -468,15 +430,10 @@ def source_of(
                 f"{matrix_bytes(n)} bytes, the budget is {budget}. Allow more memory, use a kernel "
                 f"by name ({', '.join(KERNELS)}), or SparseKernelSVC"
             )
-        K = called_matrix(X, kernel, pool)
-        return MatrixSource(K, neighbours_by_kernel(K, neighbours, pool))
+        return MatrixSource(called_matrix(X, kernel, pool))
     if not fits:
-        near = neighbours_of(X, kernel, neighbours, pool)
-        return CachedSource(X, kernel, budget, near, pool)
-    if kernel.of_distance:
-        K = distance_matrix(X, pool)
-        near = neighbours_in(K, neighbours, pool)
-        return MatrixSource(kernel_from_distances(kernel, K, K, pool), near)
+        return CachedSource(X, kernel, budget, pool)
     K = kernel_matrix(X, kernel, pool)
-    check_matrix(K, pool)  # a polynomial can overflow float32
-    return MatrixSource(K, neighbours_by_kernel(K, neighbours, pool))
+    if not kernel.of_distance:
+        check_matrix(K, pool)  # a polynomial can overflow float32
+    return MatrixSource(K)
