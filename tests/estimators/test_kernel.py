@@ -1,5 +1,8 @@
 """KernelSVC and KernelSVCCV as a user meets them."""
 
+import os
+import signal
+import time
 import warnings
 
 import numpy as np
@@ -149,6 +152,31 @@ def test_limits_warn_and_keep_the_best_model():
         KernelSVC(C=1e5, gamma=50.0, tol=1e-12, callback=lambda progress: True).fit(
             *make_moons(600, noise=0.5, random_state=0)
         )
+
+
+@pytest.mark.parametrize("estimator", [KernelSVC(max_time=1e-9), KernelSVCCV(max_time=1e-9)])
+def test_no_time_at_all_gives_the_zero_function_with_its_gap(estimator):
+    with pytest.warns(ConvergenceWarning):
+        model = estimator.fit(*MOONS)
+    assert model.certificate_.status is Status.MAX_TIME
+    assert model.certificate_.gap > 0
+    assert model.predict(MOONS[0]).shape == (200,)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_interrupt_gives_the_best_model_so_far(threads):
+    X, y = make_moons(900, noise=0.6, random_state=0)
+    y = y + 2 * (X[:, 0] > 1)  # four classes: several problems at a time
+
+    def press_ctrl_c(progress):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.1)  # the main thread handles it
+
+    model = KernelSVC(C=1e7, gamma=100.0, tol=1e-14, stopping="plain", n_jobs=threads)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model.set_params(callback=press_ctrl_c).fit(X, y)
+    assert Status.INTERRUPTED in {certificate.status for certificate in model.certificates_}
+    assert model.score(X, y) > 0.3
 
 
 def test_verbose_writes_to_stderr_only(capsys):

@@ -98,6 +98,8 @@ class KernelModel:
             raise ValueError(
                 f"X has shape {X.shape}, but the model was trained on {self.n_features} {what}"
             )
+        if len(self.support) == 0:
+            return np.zeros((X.shape[0], self.coefficients.shape[1]))
         if isinstance(self.kernel, str):
             return np.asarray(X[:, self.support] @ self.coefficients)
         if not isinstance(self.kernel, Kernel):

@@ -22,7 +22,13 @@ from maxmargin.solvers.coding import coding_of
 from maxmargin.solvers.kernel_grid import GridProblem, GridProgress, GridResult
 from maxmargin.solvers.kernels import KERNELS, Kernel, KernelCallable, Source
 from maxmargin.solvers.run import interruptible
-from maxmargin.solvers.two_variable import BinaryProblem, KernelSolution, Method, solve
+from maxmargin.solvers.two_variable import (
+    BinaryProblem,
+    KernelSolution,
+    Method,
+    solve,
+    zero_solution,
+)
 
 WARN_SECONDS = 600  # a cached fit that will take longer than this is announced
 
@@ -134,11 +140,14 @@ def train(
     kernel = plan.kernel_with(gamma)
     with interruptible(plan.max_time) as stop:
         pool = _core.Pool(plan.threads or _core.available_cpus(), stop)
-        source = _source(X, kernel, plan, pool)
         settings = Settings(plan.tol, plan.max_iter, plan.seed, callback, stop)
         labels = coding_of(len(classes), plan.multi_class).labels(codes)
-        problems = [BinaryProblem(source, signs, weights) for signs in labels]
-        solutions = solve_all(problems, float(C), settings, pool, plan.method)
+        try:
+            source = _source(X, kernel, plan, pool)
+            problems = [BinaryProblem(source, signs, weights) for signs in labels]
+            solutions = solve_all(problems, float(C), settings, pool, plan.method)
+        except _core.Stopped:  # before there was a kernel matrix
+            solutions = [zero_solution(signs, weights, float(C), settings) for signs in labels]
     model = _model(X, classes, kernel, plan, solutions, {"C": float(C), "gamma": gamma})
     return TrainedKernel(model, solutions, gamma)
 
@@ -174,20 +183,7 @@ def _source(X, kernel, plan: KernelPlan, pool: _core.Pool) -> Source:
                 UserWarning,
                 stacklevel=4,
             )
-    try:
-        return kernels.source_of(X, kernel, budget, pool)
-    except _core.Stopped:
-        raise _too_early(n, plan) from None
-
-
-def _too_early(n: int, plan: KernelPlan) -> TimeoutError:
-    limit = (
-        "the fit was interrupted" if plan.max_time is None else f"max_time={plan.max_time} ended"
-    )
-    return TimeoutError(
-        f"{limit} before the kernel matrix of {n} rows was computed: there is no model yet; "
-        f"allow more time, or use fewer rows"
-    )
+    return kernels.source_of(X, kernel, budget, pool)
 
 
 # ---------------------------------------------------------------- a grid of fits
@@ -225,12 +221,9 @@ def search(
             Cs_tried,
             gammas_tried,
         )
-        try:
-            result = kernel_grid.search(
-                problem, settings, pool, method=plan.method, memory=plan.memory, callback=callback
-            )
-        except _core.Stopped:
-            raise _too_early(n, plan) from None
+        result = kernel_grid.search(
+            problem, settings, pool, method=plan.method, memory=plan.memory, callback=callback
+        )
     kernel = plan.kernel_with(result.gamma)
     found = {"C": result.C, "gamma": result.gamma}
     model = _model(X, classes, kernel, plan, result.solutions, found)

@@ -29,7 +29,14 @@ from maxmargin.problem import C_from_lambda, Clock, Settings
 from maxmargin.solvers import kernels
 from maxmargin.solvers.coding import Coding
 from maxmargin.solvers.kernels import Kernel, KernelCallable, MatrixSource
-from maxmargin.solvers.two_variable import BinaryProblem, KernelSolution, Line, Method, solve
+from maxmargin.solvers.two_variable import (
+    BinaryProblem,
+    KernelSolution,
+    Line,
+    Method,
+    solve,
+    zero_solution,
+)
 
 GAP = 256  # training points are one range unless more than this many others lie between
 
@@ -262,14 +269,7 @@ class Search:
         self.weights = problem.weights[self.order]
         self.labels = problem.coding.labels(self.codes)
         self.shelf = Shelf(problem, self.order, budget, pool)
-        shape = (len(problem.gammas), len(problem.Cs), len(self.folds))
-        self.result = GridResult(
-            problem.Cs,
-            problem.gammas,
-            np.full(shape, np.nan),
-            np.full(shape, np.nan),
-            np.zeros(shape, dtype=np.int64),
-        )
+        self.result = empty_result(problem)
         self.betas: dict[tuple[int, int], np.ndarray] = {}
         self.best_beta: np.ndarray | None = None
         self.best_score = (np.inf, np.inf)
@@ -443,8 +443,33 @@ def search(
 ) -> GridResult:
     """Searches the grid and fits the best point on all rows."""
     budget = kernels.budget_of(memory)
-    found = Search(problem, settings, method or Method(), budget, pool, callback)
+    try:
+        found = Search(problem, settings, method or Method(), budget, pool, callback)
+    except _core.Stopped:  # before there was a matrix of distances
+        return nothing_found(problem, settings)
     result = found.run()
     if refit:
         result.solutions = found.refit(settings)
     return result
+
+
+def nothing_found(problem: GridProblem, settings: Settings) -> GridResult:
+    """No point tried, and f = 0."""
+    result = empty_result(problem)
+    result.complete = False
+    result.solutions = [
+        zero_solution(y, problem.weights, result.C, settings)
+        for y in problem.coding.labels(problem.codes)
+    ]
+    return result
+
+
+def empty_result(problem: GridProblem) -> GridResult:
+    shape = (len(problem.gammas), len(problem.Cs), len(problem.folds))
+    return GridResult(
+        problem.Cs,
+        problem.gammas,
+        np.full(shape, np.nan),
+        np.full(shape, np.nan),
+        np.zeros(shape, dtype=np.int64),
+    )

@@ -338,6 +338,15 @@ def solve(
     return _certified(line, run, status)
 
 
+def zero_solution(y: np.ndarray, s: np.ndarray, C: float, settings: Settings) -> KernelSolution:
+    """``f = 0``: what there is when a run was stopped before its first kernel row."""
+    scale = C * float(s[y != 0].sum())
+    certificate = KernelCertificate(
+        scale, 0.0, _who_stopped(settings), 0, 0.0, clipped_gap=scale, scale=scale
+    )
+    return KernelSolution(np.zeros(len(y)), np.zeros(len(y)), certificate)
+
+
 def _descend(line: Line, run: Run, settings: Settings) -> Status:
     """Slices of steps until the tolerance holds with residuals computed afresh."""
     limit = NO_LIMIT if settings.max_iter is None else int(settings.max_iter)
