@@ -202,7 +202,7 @@ def test_verbose_writes_to_stderr_only(capsys):
         ({"memory": "much"}, "memory must be"),
         ({"memory": 100}, "is too small: 3 kernel rows"),
         ({"max_iter": -1}, "max_iter must be positive"),
-        ({"n_jobs": 0}, "threads must be positive"),
+        ({"n_jobs": 0}, "n_jobs must be"),
         ({"class_weight": {0: -1}}, "class_weight must"),
         ({"kernel": "precomputed"}, "square matrix"),
         ({"kernel": lambda A, B: np.zeros(3)}, "returned an array of shape"),

@@ -42,18 +42,18 @@ def info(
 
 
 def about_model(model: LinearModel | KernelModel) -> dict:
+    from maxmargin.models import KernelModel
     from maxmargin.models.files import kind_of
 
     certificate = model.certificate
-    kind = kind_of(model)
     own: dict = {}
-    if kind == "kernel":
+    if isinstance(model, KernelModel):
         own = {"kernel": str(model.kernel), "support vectors": len(model.support)}
     else:
         own["nonzero weights"] = int((model.coef != 0).any(axis=0).sum())
         own["intercept"] = model.intercept.tolist()
     return {
-        "kind": f"{kind} model",
+        "kind": f"{kind_of(model)} model",
         "classes": model.classes.tolist(),
         "features": model.n_features,
         **own,

@@ -55,6 +55,7 @@ def fit_kernel(
     """Train on labelled rows. Ctrl-C gives the best model so far."""
     from maxmargin.models.kernel_training import train
 
+    assert dataset.y is not None
     plan = plan_of(choices, kernel, memory, gamma=gamma_of(gamma))
     trained = train(dataset.X, dataset.y, C, plan, weights_of(dataset, choices), callback)
     return Fitted(with_columns(trained, dataset).model, trained.history)
@@ -80,6 +81,7 @@ def search_kernel(
             f"gamma {progress.best_gamma:.3g}  {progress.seconds_left:.0f} s left"
         )
 
+    assert dataset.y is not None
     trained = search(
         dataset.X,
         dataset.y,
@@ -154,6 +156,7 @@ def weights_of(dataset: Dataset, choices: Choices):
 
     from maxmargin.models import kernel_training
 
+    assert dataset.y is not None
     classes, codes = np.unique(dataset.y, return_inverse=True)
     weights = np.ones(len(codes)) if dataset.weight is None else np.asarray(dataset.weight)
     given = class_weights(choices.class_weight, classes.tolist())

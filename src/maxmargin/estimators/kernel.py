@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
-from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from maxmargin.estimators.base import progress_callback, seed_of, threads_of
 from maxmargin.models import files, libsvm_text
 from maxmargin.models.kernel import KernelModel
 from maxmargin.models.kernel_training import (
@@ -23,7 +23,7 @@ from maxmargin.models.kernel_training import (
     search,
     train,
 )
-from maxmargin.problem import Progress, Status
+from maxmargin.problem import Status
 from maxmargin.solvers.kernel_grid import GridProgress, GridResult
 
 FLOATS = [np.float64, np.float32]
@@ -67,8 +67,8 @@ class _KernelClassifier(ClassifierMixin, BaseEstimator):
             memory=self.memory,
             max_iter=self.max_iter,
             max_time=self.max_time,
-            threads=None if self.n_jobs == -1 else self.n_jobs,
-            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            threads=threads_of(self.n_jobs),
+            seed=seed_of(self.random_state),
             **more,
         )
 
@@ -106,7 +106,7 @@ class _KernelClassifier(ClassifierMixin, BaseEstimator):
         """``f(x) = sum_j beta_j k(z_j, x)``; one column a class with more than two classes."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
-        return self.model_.decision_function(X, None if self.n_jobs == -1 else self.n_jobs)
+        return self.model_.decision_function(X, threads_of(self.n_jobs))
 
     def predict(self, X) -> np.ndarray:
         """The class of every row."""
@@ -231,22 +231,9 @@ class KernelSVC(_KernelClassifier):
         """Fits the model to rows X (dense or CSR) and labels y."""
         X, y, weights = self._data(X, y, sample_weight)
         plan = self._plan(gamma=self.gamma)
-        self._keep(train(X, y, self.C, plan, weights, self._reporter()))
+        report = progress_callback(self.callback, self.verbose)
+        self._keep(train(X, y, self.C, plan, weights, report))
         return self
-
-    def _reporter(self):
-        if not self.verbose:
-            return self.callback
-
-        def report(progress: Progress):
-            print(
-                f"{progress.seconds:8.2f} s  iteration {progress.iteration:9d}  "
-                f"primal {progress.primal:.6g}  dual {progress.dual:.6g}",
-                file=sys.stderr,
-            )
-            return self.callback(progress) if self.callback is not None else None
-
-        return report
 
 
 class KernelSVCCV(_KernelClassifier):

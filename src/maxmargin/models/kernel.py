@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import _core
+from maxmargin.data.cpus import granted_cpus
 from maxmargin.models.files import Kind, Tensors, register_kind
 from maxmargin.models.labels import pack_classes, unpack_classes
 from maxmargin.models.linear import _pack_value, _unpack_value
@@ -110,7 +111,7 @@ class KernelModel:
             return f
         if X.shape[0] < SMALL:  # starting threads would take longer than the work
             threads = 1
-        pool = _core.Pool(threads or _core.available_cpus())
+        pool = _core.Pool(threads or granted_cpus())
         dense = not sp.issparse(X) and not sp.issparse(self.vectors)
         centre = kernels.centre_of(self.vectors) if dense and self.kernel.of_distance else None
         points = Points(self.vectors, centre)

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import _core
+from maxmargin.data.cpus import granted_cpus
 from maxmargin.models.kernel import KernelModel
 from maxmargin.problem import Callback, Progress, Settings
 from maxmargin.solvers import kernel_grid, kernels
@@ -139,7 +140,7 @@ def train(
     gamma = gamma_of(plan.gamma, X, weights) if plan.has_width else 1.0
     kernel = plan.kernel_with(gamma)
     with interruptible(plan.max_time) as stop:
-        pool = _core.Pool(plan.threads or _core.available_cpus(), stop)
+        pool = _core.Pool(plan.threads or granted_cpus(), stop)
         settings = Settings(plan.tol, plan.max_iter, plan.seed, callback, stop)
         labels = coding_of(len(classes), plan.multi_class).labels(codes)
         try:
@@ -209,7 +210,7 @@ def search(
             "gammas", gammas, lambda count: kernel_grid.paper_gammas(n, d, str(plan.kernel), count)
         )
     with interruptible(plan.max_time) as stop:
-        pool = _core.Pool(plan.threads or _core.available_cpus(), stop)
+        pool = _core.Pool(plan.threads or granted_cpus(), stop)
         settings = Settings(plan.tol, plan.max_iter, plan.seed, None, stop)
         problem = GridProblem(
             X,
