@@ -1,8 +1,11 @@
 """Kernel matrices, cached rows, neighbours, budgets."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from threadpoolctl import threadpool_info
 
 from maxmargin import _core
 from maxmargin.problem import Settings
@@ -111,6 +114,16 @@ def test_the_matrix_does_not_depend_on_the_threads():
         for pool in (_core.Pool(1), _core.Pool(3))
     ]
     assert np.array_equal(*matrices)
+
+
+def test_threads_of_blas_are_put_back_after_overlapping_uses():
+    before = [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"]
+    X = rows(600, 50)
+    with ThreadPoolExecutor(4) as executor:
+        pools = [_core.Pool(1 + k % 2) for k in range(8)]
+        list(executor.map(lambda pool: kernels.kernel_matrix(X, Kernel("linear"), pool), pools))
+    after = [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"]
+    assert before == after
 
 
 def test_exp_underflows_to_zero_and_is_accurate():

@@ -217,6 +217,15 @@ def test_starts_that_need_growing_or_falling_C_say_so():
             line.start(Cs[1])
 
 
+def test_the_kernel_rule_is_the_start_where_most_points_stay_at_it():
+    problem = problem_of(*points(100, 2, noise=1.0))
+    for C, at_bound in ((1e-3, True), (1e3, False)):
+        line = Line(problem, Method(), POOL)
+        line.start(C)
+        assert np.array_equal(line.beta, line.c) == at_bound
+        assert np.any(line.beta != 0) == at_bound
+
+
 def test_unknown_starts_are_refused():
     with pytest.raises(ValueError, match="cold start must be"):
         Method(cold="W9")

@@ -157,7 +157,7 @@ class KernelSVC(_KernelClassifier):
         Neighbours that working set 4 tries.
     cold_start : {"auto", "I0", "I1"}
         Start at zero or at the kernel rule ``a = C``; "auto" is the latter when the matrix is in
-        memory.
+        memory and C is so small that most points would stay there.
     multi_class : {"ovr", "ovo"}
         Several classes by one-vs-rest or one-vs-one; all problems share the kernel matrix.
     memory : int, str or None

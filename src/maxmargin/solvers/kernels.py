@@ -16,6 +16,7 @@ import contextlib
 import math
 import os
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -31,6 +32,8 @@ TILE = 1024  # rows and columns of a tile: 8 MB of float64 products
 NEIGHBOURS = 10  # N of the paper
 # BLAS on dense tiles multiplies about this many times faster than a sparse product does.
 DENSE_ADVANTAGE = 20
+
+_BLAS = threading.RLock()
 
 KernelCallable = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -153,8 +156,12 @@ def tiles(n: int, size: int = TILE) -> Iterator[tuple[int, int]]:
 
 @contextlib.contextmanager
 def blas_threads(pool: _core.Pool) -> Iterator[None]:
-    """BLAS uses as many threads as the pool has."""
-    with threadpool_limits(limits=pool.threads, user_api="blas"):
+    """BLAS uses as many threads as the pool has.
+
+    That number belongs to the whole process, so one of our threads at a time sets it: two that
+    overlap would each put back what the other had set.
+    """
+    with _BLAS, threadpool_limits(limits=pool.threads, user_api="blas"):
         yield
 
 

@@ -26,12 +26,13 @@ import numpy as np
 
 from maxmargin import _core
 from maxmargin.problem import Certificate, Progress, Settings, Status
-from maxmargin.solvers.kernels import NEIGHBOURS, Source
+from maxmargin.solvers.kernels import NEIGHBOURS, MatrixSource, Source
 from maxmargin.solvers.run import Run
 
 ONE_VARIABLE = -1  # the code of the 1D solver
 SLICE = 0.05  # seconds between two looks at the callback
 NO_LIMIT = 2**62
+SAMPLE = 32  # points that tell whether the kernel rule is a good start
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ class Method:
         Stop by the clipped gap (rule 9) or by the plain one (rule 7).
     cold, warm : str
         Start of the first C ("I0", "I1") and of the following ones ("W0" to "W6"). "auto" is I1
-        with the matrix in memory and I0 otherwise; W4 for growing C and W6 for falling C.
+        with the matrix in memory if most points would stay there, and I0 otherwise; W4 for growing
+        C and W6 for falling C.
     """
 
     working_set: int = 7
@@ -142,7 +144,8 @@ class Line:
         c = C * self.q
         if self.C is None:
             name = self.method.cold
-            name = ("I1" if self.rows.whole else "I0") if name == "auto" else name
+            if name == "auto":
+                name = "I1" if kernel_rule_fits(self, c) else "I0"
             COLD[name](self, c)
         else:
             name = self.method.warm
@@ -195,6 +198,19 @@ def start_kernel_rule(line: Line, c: np.ndarray, ratio: float = 1.0) -> None:
     line.r[:] = line.y
     used = np.flatnonzero(c)
     line.add_rows(used, c[used])
+
+
+def kernel_rule_fits(line: Line, c: np.ndarray) -> bool:
+    """Whether most points, judged by a sample of them, would stay at ``a = C``.
+
+    So it is at the small C a line begins with; at large C nearly all would have to come down again.
+    """
+    if not isinstance(line.problem.source, MatrixSource):
+        return False
+    points = np.flatnonzero(c)
+    sample = points[:: max(1, len(points) // SAMPLE)]
+    f = line.problem.source.K[sample] @ c.astype(np.float32)
+    return 2 * np.count_nonzero(line.y[sample] * f <= 1) >= len(sample)
 
 
 def start_keep(line: Line, c: np.ndarray, ratio: float) -> None:
