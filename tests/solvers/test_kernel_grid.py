@@ -175,3 +175,10 @@ def test_one_vs_one_scores_decide_by_votes():
 def test_an_unknown_coding_is_refused():
     with pytest.raises(ValueError, match="multi_class must be"):
         coding_of(3, "all")
+
+
+def test_a_grid_holds_as_many_neighbours_as_are_asked_for():
+    problem = grid_problem()
+    for count in (5, 40):
+        found = kernel_grid.Search(problem, Settings(), Method(n_neighbours=count), 10**9, POOL)
+        assert found.shelf.neighbours.shape[1] > count

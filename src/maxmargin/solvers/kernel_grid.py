@@ -167,7 +167,12 @@ class Shelf:
     """
 
     def __init__(
-        self, problem: GridProblem, order: np.ndarray, budget: int, pool: _core.Pool
+        self,
+        problem: GridProblem,
+        order: np.ndarray,
+        budget: int,
+        pool: _core.Pool,
+        neighbours: int,
     ) -> None:
         self.problem, self.order = problem, order
         size, widths = kernels.matrix_bytes(problem.n), len(problem.gammas)
@@ -189,7 +194,7 @@ class Shelf:
         self.locks = [threading.Lock() for _ in range(widths)]
         self.lock = threading.Lock()
         most = max((problem.n / max(len(train), 1) for train, _ in problem.folds), default=1.0)
-        self.stored = int(np.ceil(kernels.NEIGHBOURS * min(most, 4.0))) + 1
+        self.stored = int(np.ceil(neighbours * min(most, 4.0))) + 1
         if self.D is not None:
             self.neighbours = kernels.neighbours_in(self.D, self.stored, pool)
 
@@ -268,7 +273,7 @@ class Search:
         self.codes = problem.codes[self.order]
         self.weights = problem.weights[self.order]
         self.labels = problem.coding.labels(self.codes)
-        self.shelf = Shelf(problem, self.order, budget, pool)
+        self.shelf = Shelf(problem, self.order, budget, pool, method.n_neighbours)
         self.result = empty_result(problem)
         self.betas: dict[tuple[int, int], np.ndarray] = {}
         self.best_beta: np.ndarray | None = None
