@@ -47,5 +47,6 @@ void bind_base(nb::module_& m);
 void bind_rows(nb::module_& m);
 void bind_linear(nb::module_& m);
 void bind_losses(nb::module_& m);
+void bind_kernel(nb::module_& m);
 
 }  // namespace maxmargin

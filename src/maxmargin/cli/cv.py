@@ -1,4 +1,4 @@
-"""``maxmargin cv``: the best C by cross-validation, each solution warm-starting the next."""
+"""``maxmargin cv``: the best C (and gamma) by cross-validation, each solution starting the next."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from maxmargin.cli import fitting, options
+from maxmargin.cli import fitting, kernel, options
 from maxmargin.cli.console import Messages, print_json, print_table
-from maxmargin.cli.train import check_target
+from maxmargin.cli.train import Kind, check_target
 
 
 def cv(
@@ -21,6 +21,17 @@ def cv(
         str,
         typer.Option("--Cs", metavar="LIST", help="Values as 0.01,0.1,1 or how many to try."),
     ] = "10",
+    kind: Annotated[Kind, typer.Option("--kind", help="What to train.")] = Kind.linear,
+    gammas: Annotated[
+        str,
+        typer.Option("--gammas", metavar="LIST", help="--kind kernel: values, or how many."),
+    ] = "10",
+    kernel_name: kernel.KernelChoice = kernel.KernelName.rbf,
+    memory: kernel.Memory = None,
+    picture: Annotated[
+        str | None,
+        typer.Option("--picture", metavar="FILE", help="--kind kernel: draw the errors."),
+    ] = None,
     folds: Annotated[int, typer.Option("-v", "--folds", min=2, help="Parts to split into.")] = 5,
     tol: options.Tolerance = 1e-3,
     bias: options.Bias = 1.0,
@@ -59,6 +70,22 @@ def cv(
         threads=threads,
         seed=seed,
     )
+    if kind is Kind.kernel:
+        trained = kernel.search_kernel(
+            dataset,
+            tried,
+            values_of(gammas, "--gammas"),
+            folds,
+            choices,
+            kernel_name,
+            memory,
+            messages,
+        )
+        if model is not None:
+            save(trained.model, model)
+        messages.clear()
+        kernel.report_grid(trained, folds, picture, json)
+        return
     found = fitting.search_linear(dataset, tried, folds, choices, messages.callback())
     if model is not None:
         save(found.fitted.model, model)
@@ -88,7 +115,7 @@ def cv(
         messages.say(f"model with C = {found.C:g} in {model}")
 
 
-def values_of(text: str) -> int | list[float]:
+def values_of(text: str, option: str = "--Cs") -> int | list[float]:
     """``10`` as a number of values to choose, ``0.1,1`` as the values."""
     try:
         if "," not in text and text.isdigit():
@@ -96,5 +123,5 @@ def values_of(text: str) -> int | list[float]:
         return [float(word) for word in text.split(",")]
     except ValueError:
         raise typer.BadParameter(
-            f"--Cs {text!r}: expected numbers with commas between them, or how many to try"
+            f"{option} {text!r}: expected numbers with commas between them, or how many to try"
         ) from None

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from maxmargin.data import Dataset
-    from maxmargin.models import LinearModel
+    from maxmargin.models import KernelModel, LinearModel
     from maxmargin.models.training import Plan
     from maxmargin.problem import Callback, Progress
 
@@ -34,7 +34,7 @@ class Choices:
 class Fitted:
     """A model and how the run went."""
 
-    model: LinearModel
+    model: LinearModel | KernelModel
     history: list[Progress]
 
 

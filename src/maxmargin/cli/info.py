@@ -11,7 +11,7 @@ from maxmargin.cli.console import print_facts, print_json
 
 if TYPE_CHECKING:
     from maxmargin.data import Dataset
-    from maxmargin.models import LinearModel
+    from maxmargin.models import KernelModel, LinearModel
 
 MOST_SHOWN = 20  # classes in a table for people; --json has them all
 
@@ -41,16 +41,22 @@ def info(
         print_facts(path, {name: _text(value) for name, value in facts.items()})
 
 
-def about_model(model: LinearModel) -> dict:
+def about_model(model: LinearModel | KernelModel) -> dict:
+    from maxmargin.models import KernelModel
     from maxmargin.models.files import kind_of
 
     certificate = model.certificate
+    own: dict = {}
+    if isinstance(model, KernelModel):
+        own = {"kernel": str(model.kernel), "support vectors": len(model.support)}
+    else:
+        own["nonzero weights"] = int((model.coef != 0).any(axis=0).sum())
+        own["intercept"] = model.intercept.tolist()
     return {
         "kind": f"{kind_of(model)} model",
         "classes": model.classes.tolist(),
         "features": model.n_features,
-        "nonzero weights": int((model.coef != 0).any(axis=0).sum()),
-        "intercept": model.intercept.tolist(),
+        **own,
         "solver": model.solver,
         "parameters": {
             name: list(map(list, value.items())) if isinstance(value, dict) else value

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from maxmargin.cli import fitting, options
+from maxmargin.cli import fitting, kernel, options
 from maxmargin.cli.console import Messages, print_json, warn
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ class Kind(StrEnum):
     """Kinds of machines that can be trained."""
 
     linear = "linear"
+    kernel = "kernel"
 
 
 def train(
@@ -34,6 +35,9 @@ def train(
     bias: options.Bias = 1.0,
     class_weight: options.ClassWeight = None,
     solver: options.SolverChoice = options.Solver.auto,
+    kernel_name: kernel.KernelChoice = kernel.KernelName.rbf,
+    gamma: kernel.Gamma = "scale",
+    memory: kernel.Memory = None,
     max_time: options.MaxTime = None,
     max_iter: options.MaxIter = None,
     threads: options.Threads = None,
@@ -71,7 +75,12 @@ def train(
         threads=threads,
         seed=seed,
     )
-    fitted = fitting.fit_linear(dataset, C, choices, messages.callback())
+    if kind is Kind.kernel:
+        fitted = kernel.fit_kernel(
+            dataset, C, choices, kernel_name, gamma, memory, messages.callback()
+        )
+    else:
+        fitted = fitting.fit_linear(dataset, C, choices, messages.callback())
     fit = time.perf_counter()
     save(fitted.model, path)
     messages.clear()
@@ -84,7 +93,7 @@ def train(
     )
     if json:
         print_json(
-            summary(fitted, dataset.X.shape)
+            summary(fitted, dataset.X.shape, kind)
             | {"model": path, "read_seconds": read - start, "fit_seconds": fit - read}
         )
 
@@ -124,11 +133,11 @@ def report_status(fitted: Fitted, tol: float) -> None:
         )
 
 
-def summary(fitted: Fitted, shape: tuple[int, int]) -> dict:
+def summary(fitted: Fitted, shape: tuple[int, int], kind: Kind = Kind.linear) -> dict:
     """A model and its run for machines."""
     model = fitted.model
     return {
-        "kind": "linear",
+        "kind": kind.value,
         "rows": shape[0],
         "features": shape[1],
         "classes": model.classes.tolist(),

@@ -1,6 +1,15 @@
 """What is kept of a fit: models, their files, and exports for other systems."""
 
 from maxmargin.models.files import load, load_model, register_estimator, register_kind, save
+from maxmargin.models.kernel import KernelModel
 from maxmargin.models.linear import LinearModel
 
-__all__ = ["LinearModel", "load", "load_model", "register_estimator", "register_kind", "save"]
+__all__ = [
+    "KernelModel",
+    "LinearModel",
+    "load",
+    "load_model",
+    "register_estimator",
+    "register_kind",
+    "save",
+]
