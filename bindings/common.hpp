@@ -4,9 +4,9 @@
 #include <nanobind/ndarray.h>
 
 #include <memory>
-#include <vector>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "base/check.hpp"
 #include "base/parallel.hpp"

@@ -19,7 +19,8 @@ void ReducedQP::append(double b, const double* products) {
   b_.push_back(b);
   beta_.push_back(0.0);
   H_.emplace_back(products, products + t + 1);
-  // Norms of planes fall by orders of magnitude during a run; the shift must not drown the small ones.
+  // Norms of planes fall by orders of magnitude during a run; the shift must not drown the small
+  // ones.
   const double norm = products[t];
   if (norm > 0 && (t == 0 || norm < shift_ / 16)) {
     shift_ = norm;
@@ -145,8 +146,8 @@ void ReducedQP::append_row(std::size_t plane, Vector row, double pivot) {
 }
 
 // Makes a plane part of the support. One that depends on the support can be traded for it at no
-// curvature: weight goes to it, or away from it, whichever gains, until it or a plane of the support
-// has none left. False if the plane did not stay.
+// curvature: weight goes to it, or away from it, whichever gains, until it or a plane of the
+// support has none left. False if the plane did not stay.
 bool ReducedQP::enter(std::size_t plane) {
   Vector row;
   double pivot;
@@ -196,8 +197,8 @@ bool ReducedQP::enter(std::size_t plane) {
 int ReducedQP::to_optimum_over_support() {
   int dropped = 0;
   for (;;) {
-    // From the gradients at the current weights, not from b: so the errors of one round are seen and
-    // corrected in the next.
+    // From the gradients at the current weights, not from b: so the errors of one round are seen
+    // and corrected in the next.
     Vector x(support_.size()), ones(support_.size(), 1.0);
     for (std::size_t k = 0; k < support_.size(); ++k) x[k] = gradient(support_[k]);
     forward(x);
@@ -218,7 +219,8 @@ int ReducedQP::to_optimum_over_support() {
 // feasible beta could gain at most.
 ReducedQP::Outlook ReducedQP::outlook(const Vector& gradients) const {
   Outlook found{kZero, kZero, 0, 0};
-  double best = 0, worst = zero_weight_ > 0 ? 0 : std::numeric_limits<double>::infinity(), attained = 0;
+  double best = 0, worst = zero_weight_ > 0 ? 0 : std::numeric_limits<double>::infinity(),
+         attained = 0;
   for (std::size_t j = 0; j < b_.size(); ++j) {
     attained += beta_[j] * gradients[j];
     if (gradients[j] > best) {
@@ -257,7 +259,8 @@ int ReducedQP::follow_active_set(double tolerance) {
   }
 }
 
-// Moves weight from one plane to another, the pair of steepest slope: slow but immune to dependence.
+// Moves weight from one plane to another, the pair of steepest slope: slow but immune to
+// dependence.
 int ReducedQP::follow_pairs(double tolerance) {
   Vector g = gradients();
   const int limit = 200 + 20 * static_cast<int>(b_.size());
@@ -265,8 +268,8 @@ int ReducedQP::follow_pairs(double tolerance) {
   for (; steps < limit; ++steps) {
     const Outlook next = outlook(g);
     if (next.possible_gain <= tolerance || next.up == next.down) break;
-    const double curvature = product(next.up, next.up) + product(next.down, next.down) -
-                             2 * product(next.up, next.down);
+    const double curvature =
+        product(next.up, next.up) + product(next.down, next.down) - 2 * product(next.up, next.down);
     const double most = weight(next.down);
     const double step = curvature > 0 ? std::min(next.slope / curvature, most) : most;
     weight(next.up) += step;

@@ -9,7 +9,8 @@ namespace maxmargin {
 namespace {
 
 template <class Index>
-MAXMARGIN_INLINE void check_csr(const Index* starts, std::size_t n, const Index* indices, std::size_t d) {
+MAXMARGIN_INLINE void check_csr(const Index* starts, std::size_t n, const Index* indices,
+                                std::size_t d) {
   for (std::size_t i = 0; i < n; ++i)
     if (starts[i] > starts[i + 1])
       throw InvalidInput("the row starts of the CSR matrix decrease at row " + std::to_string(i));

@@ -12,7 +12,7 @@ from maxmargin.cli.console import print_json, print_table
 if TYPE_CHECKING:
     from maxmargin.cli.measures import Scores
     from maxmargin.data import Dataset
-    from maxmargin.models import LinearModel
+    from maxmargin.models import KernelModel, LinearModel
 
 MOST_CLASSES_SHOWN = 20  # a confusion table wider than this cannot be read; --json has it all
 
@@ -52,7 +52,7 @@ def evaluate(
 
 
 def measure(
-    model: LinearModel, dataset: Dataset, threads: int | None = None
+    model: LinearModel | KernelModel, dataset: Dataset, threads: int | None = None
 ) -> tuple[Scores, float | None]:
     """Scores of a model on labelled rows, and the ROC area if there are two classes."""
     import numpy as np

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -18,7 +19,7 @@ def export(
     """Write a model as LIBLINEAR or LIBSVM text, ONNX, or maxmargin's own file."""
     from maxmargin.models import liblinear_text, libsvm_text, load_model, onnx_export, save
 
-    writers = {
+    writers: dict[str, Callable[..., None]] = {
         ".liblinear": liblinear_text.write,
         ".libsvm": libsvm_text.write,
         ".onnx": onnx_export.to_onnx,

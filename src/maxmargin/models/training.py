@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from numbers import Real
+from typing import Any, Literal
 
 import numpy as np
 
@@ -60,14 +61,14 @@ class Plan:
 
     def __post_init__(self) -> None:
         for name in ("C", "tol"):
-            value = getattr(self, name)
-            if not (isinstance(value, Real) and value > 0 and math.isfinite(value)):
+            value: Any = getattr(self, name)
+            if not (isinstance(value, Real) and float(value) > 0 and math.isfinite(value)):
                 raise ValueError(f"{name} must be a positive number; got {value!r}")
         if not (self.bias >= 0 and math.isfinite(self.bias)):
             raise ValueError(f"the bias feature must be a number >= 0; got {self.bias!r}")
         for name in ("max_iter", "max_time", "threads"):
             value = getattr(self, name)
-            if value is not None and not (isinstance(value, Real) and value > 0):
+            if value is not None and not (isinstance(value, Real) and float(value) > 0):
                 raise ValueError(f"{name} must be positive, or None for no limit; got {value!r}")
         if self.solver not in ("auto", *SOLVERS):
             raise ValueError(f"solver {self.solver!r} is none of auto, {', '.join(SOLVERS)}")
@@ -115,7 +116,8 @@ def train(
     threads = useful_threads(plan.threads, rows)
     solver = pick_solver(rows, cost, threads) if plan.solver == "auto" else plan.solver
     side_by_side = min(threads, len(positives))
-    fitting = starts is not None and fits(starts, len(positives), rows)
+    if starts is not None and not fits(starts, len(positives), rows):
+        starts = None
     clock = Clock()
 
     def solve(k: int) -> Solution:
@@ -126,7 +128,7 @@ def train(
         pool = _core.Pool(threads if side_by_side == 1 else 1, stop)
         loss = Hinge(np.where(codes == positives[k], 1.0, -1.0), cost, pool)
         settings = Settings(plan.tol, plan.max_iter, plan.seed, plan.callback, stop)
-        start = starts[k] if fitting else None
+        start = None if starts is None else starts[k]
         solution = SOLVERS[solver](rows.with_pool(pool), loss, settings, cost, start)
         if solution.certificate.status is Status.CALLBACK:
             interrupts.interrupt()
@@ -227,7 +229,7 @@ def pick_solver(rows: ArrayRows, cost: np.ndarray, threads: int) -> str:
     return "newton" if newton_cost < dual_cost else "dual"
 
 
-def _bundle(method: str):
+def _bundle(method: Literal["ocas", "cpa"]):
     def solve(rows, loss, settings, cost, start) -> Solution:
         from maxmargin.solvers import bundle
 
