@@ -210,7 +210,7 @@ def kernel_rule_fits(line: Line, c: np.ndarray) -> bool:
     points = np.flatnonzero(c)
     sample = points[:: max(1, len(points) // SAMPLE)]
     f = line.problem.source.K[sample] @ c.astype(np.float32)
-    return 2 * np.count_nonzero(line.y[sample] * f <= 1) >= len(sample)
+    return bool(2 * np.count_nonzero(line.y[sample] * f <= 1) >= len(sample))
 
 
 def start_keep(line: Line, c: np.ndarray, ratio: float) -> None:
