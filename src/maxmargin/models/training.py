@@ -30,6 +30,7 @@ from maxmargin.solvers.run import catch_interrupts
 
 SMALL_NNZ = 50_000
 STEPS, STEPS_FROM_SAMPLE = 10, 4  # of Newton on all rows, from nothing and from a sample's solution
+CORES = 2
 FETCH = 30  # entries that could be summed while a row comes from memory
 NNZ_PER_THREAD = 50_000  # less work than this is done before a second thread has started
 
@@ -114,7 +115,7 @@ def train(
     positives = [1] if len(classes) == 2 else list(range(len(classes)))
     rows = ArrayRows(X, plan.bias)
     threads = useful_threads(plan.threads, rows)
-    solver = pick_solver(rows, cost, threads) if plan.solver == "auto" else plan.solver
+    solver = pick_solver(rows, cost) if plan.solver == "auto" else plan.solver
     side_by_side = min(threads, len(positives))
     if starts is not None and not fits(starts, len(positives), rows):
         starts = None
@@ -209,10 +210,11 @@ def row_costs(
     return plan.C * weight * per_class[codes]
 
 
-def pick_solver(rows: ArrayRows, cost: np.ndarray, threads: int) -> str:
+def pick_solver(rows: ArrayRows, cost: np.ndarray) -> str:
     """The method that should be fastest, by costs measured in entries of rows looked at.
 
-    Newton: a few passes and a Gram matrix a step, in parallel. Dual descent: about 4 + 10 C ||x||^2
+    Newton: a few passes and a Gram matrix a step, in parallel (on two cores, say: the choice
+    must not depend on how many a machine happens to have). Dual descent: about 4 + 10 C ||x||^2
     epochs one after the other, whose visits in random order also cost the fetching of the rows.
     Small problems take a millisecond either way: there the answer that needs no seed is better.
     """
@@ -223,7 +225,7 @@ def pick_solver(rows: ArrayRows, cost: np.ndarray, threads: int) -> str:
     if rows.nnz < SMALL_NNZ:
         return "newton"
     steps = STEPS_FROM_SAMPLE if newton.sample_steps(rows) else STEPS
-    newton_cost = steps * (3 * rows.nnz + newton.hessian_cost(rows)) / threads
+    newton_cost = steps * (3 * rows.nnz + newton.hessian_cost(rows)) / CORES
     hardness = float(np.mean(cost * rows.squared_norms()))
     dual_cost = (4 + 10 * hardness) * (2 * rows.nnz + FETCH * rows.n)
     return "newton" if newton_cost < dual_cost else "dual"
