@@ -301,3 +301,15 @@ def test_more_than_2_to_the_31_entries_are_reached_by_int64():
     _core.combine(rows, w, a, pool)
     np.testing.assert_array_equal(a, full.T @ w)
     assert rows.nnz == 6
+
+
+def test_a_csr_matrix_that_lies_about_its_order_gives_no_wrong_gram():
+    """scipy caches whether columns are sorted; the arrays may have changed since."""
+    X = sp.csr_matrix((np.array([1.0, 2.0, 3.0]), np.array([20, 5, 0]), np.array([0, 3])), (1, D))
+    X.has_canonical_format = True
+    full = X.toarray()
+    try:
+        H = ArrayRows(X).gram(np.ones(1))
+    except ValueError:
+        return
+    close(H, full.T @ full)

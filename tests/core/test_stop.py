@@ -77,3 +77,10 @@ def test_pools_of_different_threads_do_not_meet():
 
 def test_at_least_one_cpu_is_granted():
     assert _core.available_cpus() >= 1
+
+
+@pytest.mark.parametrize("seconds", [1e9, 1e10, 1e100, float("inf")])
+def test_a_deadline_far_away_is_not_now(seconds):
+    stop = _core.Stop()
+    stop.set_deadline(seconds)
+    assert not stop.poll()

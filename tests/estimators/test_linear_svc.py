@@ -452,3 +452,41 @@ def test_extreme_C_simply_works(binary, C):
 def test_two_rows_simply_work(solver):
     model = LinearSVC(solver=solver, C=100.0).fit([[0.0], [1.0]], ["low", "high"])
     assert model.predict([[-1.0], [2.0]]).tolist() == ["low", "high"]
+
+
+CHANGES = {
+    "fewer rows": lambda X, y: (X[:100], y[:100]),
+    "fewer features": lambda X, y: (X[:, :3], y),
+    "fewer classes": lambda X, y: (X, y == "ant"),
+    "more classes": lambda X, y: (X, np.arange(240) % 4),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_warm_start_begins_anew_where_the_last_fit_does_not_fit(three, solver, change):
+    model = LinearSVC(solver=solver, warm_start=True).fit(*three)
+    X, y = CHANGES[change](*three)
+    model.fit(X, y)
+    cold = LinearSVC(solver=solver).fit(X, y)
+    assert model.certificate_.status is Status.OPTIMAL
+    assert model.coef_.shape == cold.coef_.shape
+    for ours, fresh in zip(model.certificates_, cold.certificates_, strict=True):
+        assert ours.primal == pytest.approx(fresh.primal, rel=2e-3)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_callback_that_ends_one_problem_is_the_reason_for_all(three, n_jobs):
+    with pytest.warns(ConvergenceWarning, match="callback asked to stop"):
+        model = LinearSVC(callback=lambda progress: True, n_jobs=n_jobs).fit(*three)
+    assert {certificate.status for certificate in model.certificates_} == {Status.CALLBACK}
+
+
+def test_the_warning_points_at_the_line_that_called_fit(binary):
+    with pytest.warns(ConvergenceWarning) as caught:
+        LinearSVC(max_iter=1, tol=1e-12).fit(*binary)
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("seconds", [1e10, float("inf")])
+def test_a_time_limit_of_centuries_is_no_limit(binary, seconds):
+    assert LinearSVC(max_time=seconds).fit(*binary).certificate_.status is Status.OPTIMAL

@@ -109,3 +109,9 @@ def test_a_limit_applies_to_every_fit(three):
     with pytest.warns(maxmargin.estimators.base.ConvergenceWarning):
         model = LinearSVCCV([1.0], cv=2, solver="cpa", tol=1e-10, max_iter=2).fit(*three)
     assert model.certificate_.status is Status.MAX_ITER
+
+
+def test_a_callback_that_says_stop_is_no_interrupt(three):
+    with pytest.warns(maxmargin.estimators.base.ConvergenceWarning, match="callback"):
+        model = LinearSVCCV([0.1, 1.0], cv=2, callback=lambda progress: True).fit(*three)
+    assert model.certificate_.status is Status.CALLBACK

@@ -22,7 +22,7 @@ warnings.simplefilter("ignore")
 kind, solvers, delays, max_times = json.loads(sys.argv[1])
 rng = np.random.default_rng(0)
 n, d = {
-    "dense": (100_000, 50), "sparse": (100_000, 400), "classes": (20_000, 50),
+    "dense": (200_000, 50), "sparse": (200_000, 400), "classes": (20_000, 50),
     "wide": (20_000, 2_500), "small": (200, 10),
 }[kind]
 if kind in ("sparse", "wide"):
@@ -38,9 +38,12 @@ if kind == "classes":
     y = rng.integers(0, 5, size=n).astype(float)
 C = 1e6 if kind == "small" else 100.0
 
-def fit(solver, max_time, sent=None):
+def fit(solver, max_time, sent=None, callback=None):
     start = time.perf_counter()
-    model = LinearSVC(solver=solver, C=C, tol=1e-15, max_time=max_time).fit(X, y)
+    model = LinearSVC(
+        solver=solver, C=C, tol=1e-15, max_time=max_time, max_iter=10**9, n_jobs=2,
+        callback=callback,
+    ).fit(X, y)
     seconds = time.perf_counter() - (sent[0] if sent else start)
     w, b = model.coef_[0], model.intercept_[0]
     sign = np.where(y == model.classes_[1 if len(model.classes_) == 2 else 0], 1.0, -1.0)
@@ -60,11 +63,19 @@ def interrupt(sent):
 for solver in solvers:
     for max_time in max_times:
         fit(solver, max_time)
-    for delay in delays:
+    for delay in delays:  # after the start or, if negative, after the first iterations
         sent = []
-        timer = threading.Timer(delay, interrupt, [sent])
-        timer.start()
-        fit(solver, 30.0, sent)
+        timer = threading.Timer(abs(delay), interrupt, [sent])
+        if delay > 0:
+            timer.start()
+        def under_way(progress):
+            if progress.iteration >= 2 and timer.ident is None:
+                timer.start()
+        try:
+            fit(solver, 30.0, sent, under_way)
+        except KeyboardInterrupt:  # while the rows were still being looked at
+            seconds = time.perf_counter() - sent[0]
+            print(json.dumps({"solver": solver, "how": "early", "seconds": seconds}), flush=True)
         timer.join()
 assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 """
@@ -96,7 +107,7 @@ def check(results, status, least=0.0):
 
 @pytest.fixture(scope="module", params=["dense", "sparse"])
 def fits(request):
-    return run(request.param, SOLVERS, delays=(0.1, 0.25, 0.45), max_times=(0.5,))
+    return run(request.param, SOLVERS, delays=(0.03, 0.15, -0.01, -0.05), max_times=(0.5,))
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -105,12 +116,18 @@ def test_ctrl_c_returns_the_best_model_so_far(fits, solver):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
+def test_ctrl_c_before_training_begins_is_heard_too(fits, solver):
+    early = [r["seconds"] for r in fits if r["solver"] == solver and r["how"] == "early"]
+    assert max(early, default=0.0) < 1.0
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_a_time_limit_is_kept(fits, solver):
     check([r for r in fits if r["solver"] == solver and r["how"] == "limit"], "max_time", 0.4)
 
 
 def test_several_classes_share_one_limit_and_one_interrupt():
-    fits = run("classes", ["ocas"], delays=(0.3,), max_times=(0.5,))
+    fits = run("classes", ["ocas"], delays=(-0.02, -0.1), max_times=(0.5,))
     check([r for r in fits if r["how"] == "ctrl-c"], "interrupted")
     check([r for r in fits if r["how"] == "limit"], "max_time", 0.3)
 
@@ -160,3 +177,11 @@ def test_fits_in_other_threads_work_without_signals(svm):
     worker.start()
     worker.join()
     assert models[0].certificate_.status == "optimal"
+
+
+def test_small_problems_that_take_long_are_stopped_in_time_too():
+    """Dual descent with a huge C: hundreds of thousands of epochs over few rows."""
+    fits = run("small", ["dual"], delays=(2.0,), max_times=(2.0,))
+    check([r for r in fits if r["how"] == "ctrl-c"], "interrupted")
+    seconds = next(r["seconds"] for r in fits if r["how"] == "limit")
+    assert 1.9 <= seconds < 2.3

@@ -130,3 +130,26 @@ def test_weights_over_sixteen_orders(svm):
         solution = svm.solve(solver, X, y, weight=weight, bias=1.0, tol=1e-3)
         check(svm, solution, X, y, 1.0, 1.0, weight)
         assert solution.certificate.relative_gap <= 1e-3
+
+
+@pytest.mark.parametrize("factor", [1e-12, 1e-100])
+def test_features_that_hardly_exist(factor, solver, svm):
+    X, y = svm.blobs(200, 10)
+    solution = svm.solve(solver, factor * X, y, tol=1e-6, max_iter=1000)
+    assert solution.certificate.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("bias", [0.0, 1.0], ids=["no bias", "bias"])
+@pytest.mark.parametrize("method", ["ocas", "cpa"])
+@pytest.mark.parametrize("name", ["huge C", "features times 1e6"])
+def test_cutting_planes_do_not_stall_on_hard_problems(name, method, bias, svm):
+    X, y, C = (*HARD[name](*svm.blobs(200, 10)), 1.0)[:3]
+    solution = svm.solve(method, X, y, C, bias=bias, tol=1e-3)
+    check(svm, solution, X, y, C, bias)
+    assert solution.certificate.relative_gap <= 1e-3
+
+
+def test_ocas_does_not_stall_on_large_collinear_features(svm):
+    X, y = svm.blobs(200, 10)
+    solution = svm.solve("ocas", 1e6 * collinear(X), y, tol=1e-3)
+    assert solution.certificate.relative_gap <= 1e-3

@@ -130,6 +130,10 @@ AWKWARD = {
     ),
     "nearly dependent": lambda A, rng: A[:, :3] @ A[:3] + 1e-8 * A,
     "dependent": lambda A, rng: A[:, :2] @ A[:2],
+    "norms over twelve orders": lambda A, rng: A * np.geomspace(1e-6, 1e6, len(A))[:, None],
+    "huge": lambda A, rng: 1e9 * A,
+    "large": lambda A, rng: 1e5 * A,
+    "tiny": lambda A, rng: 1e-9 * A,
     "norms falling": lambda A, rng: A * np.geomspace(1e3, 1e-3, len(A))[:, None],
     "some planes zero": lambda A, rng: A * (np.arange(len(A)) % 4 > 0)[:, None],
     "all planes zero": lambda A, rng: 0 * A,
@@ -217,3 +221,11 @@ def test_idle_planes_are_dropped_and_the_bound_does_not_fall():
         planes.drop_idle()
     assert len(planes) == np.count_nonzero(planes._qp.beta) < 40
     assert planes.minimise(1e-10)[1] >= before - 1e-9
+
+
+@pytest.mark.parametrize("square", [1e-30, 1e-17, 1e-9, 1.0, 1e9, 1e17, 1e30])
+def test_one_plane_of_any_size(square):
+    qp = _core.ReducedQP()
+    qp.append(1.0, np.array([square]))
+    qp.solve(1e-9)
+    assert qp.beta == pytest.approx([min(1.0, 1.0 / square)])
