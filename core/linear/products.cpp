@@ -261,12 +261,13 @@ void gram(const Rows& rows, const double* h, std::size_t every, double* H, Pool&
         if (steps.tiles < steps.entries) {
           gram_tiles(view, chosen, H, pool);
         } else {
-          const std::size_t parts = std::clamp<std::size_t>(chosen.size() / 256, 1, 16);
-          sum_over_rows(chosen.size(), std::min(parts, 2 + 100000 / width), width * width, H, pool,
-                        [&](Range range, double* part) {
-                          gram_entries(view, chosen.data() + range.begin, chosen.data() + range.end,
-                                       part);
-                        });
+          // partial sums of d x d each: many for few features, two for thousands
+          const std::size_t most = std::clamp<std::size_t>((1 << 20) / (width * width), 2, 16);
+          const std::size_t parts = std::clamp<std::size_t>(chosen.size() / 256, 1, most);
+          sum_over_rows(
+              chosen.size(), parts, width * width, H, pool, [&](Range range, double* part) {
+                gram_entries(view, chosen.data() + range.begin, chosen.data() + range.end, part);
+              });
         }
         mirror_upper(H, width);
       },

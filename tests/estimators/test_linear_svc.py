@@ -277,7 +277,7 @@ def test_a_missed_tolerance_warns_with_the_gap(binary, solver):
     assert len(caught) == 1
     message = str(caught[0].message)
     assert f"relative duality gap of {model.certificate_.relative_gap:.2g}" in message
-    assert "tol is 1e-10" in message and "max_iter was reached" in message
+    assert "tol is 1e-10" in message and "limit on iterations was reached" in message
     assert model.certificate_.status is Status.MAX_ITER
 
 

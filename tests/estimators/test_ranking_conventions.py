@@ -69,7 +69,7 @@ def test_the_certificate_is_within_tolerance(make):
 def test_a_missed_tolerance_warns_and_gives_the_best_so_far(make):
     X, y = problem()
     model = make(C=10.0, tol=1e-9, max_iter=3)
-    with pytest.warns(ConvergenceWarning, match="max_iter was reached"):
+    with pytest.warns(ConvergenceWarning, match="limit on iterations was reached"):
         model.fit(X, target(model, y))
     assert model.certificate_.status is Status.MAX_ITER
     assert model.certificate_.primal >= model.certificate_.dual

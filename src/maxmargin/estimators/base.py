@@ -54,7 +54,7 @@ def progress_callback(callback: Callback | None, verbose: int) -> Callback | Non
 
 
 REASONS = {
-    Status.MAX_ITER: "max_iter was reached",
+    Status.MAX_ITER: "the limit on iterations was reached",
     Status.MAX_TIME: "max_time was reached",
     Status.INTERRUPTED: "it was interrupted",
     Status.CALLBACK: "the callback asked to stop",

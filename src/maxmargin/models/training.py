@@ -89,7 +89,11 @@ class Trained:
 
     model: LinearModel
     solutions: list[Solution]
-    starts: list[Start]
+    cost: np.ndarray  # C_i of every row
+
+    @property
+    def starts(self) -> list[Start]:
+        return [_start(solution, self.cost) for solution in self.solutions]
 
     @property
     def history(self) -> list[Progress]:
@@ -144,7 +148,7 @@ def train(
     if any(solution.certificate.status is Status.CALLBACK for solution in solutions):
         solutions = [stopped_by_callback(solution) for solution in solutions]
     model = _model(rows.d, classes, solver, solutions, plan)
-    return Trained(model, solutions, [_start(solution, cost) for solution in solutions])
+    return Trained(model, solutions, cost)
 
 
 def stopped_by_callback(solution: Solution) -> Solution:
