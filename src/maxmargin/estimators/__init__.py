@@ -2,5 +2,8 @@
 
 from maxmargin.estimators.linear import LinearSVC
 from maxmargin.estimators.linear_cv import LinearSVCCV
+from maxmargin.estimators.measure import MeasureSVC
+from maxmargin.estimators.ordinal import OrdinalSVC
+from maxmargin.estimators.rank import RankSVM
 
-__all__ = ["LinearSVC", "LinearSVCCV"]
+__all__ = ["LinearSVC", "LinearSVCCV", "MeasureSVC", "OrdinalSVC", "RankSVM"]

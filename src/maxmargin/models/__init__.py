@@ -1,6 +1,17 @@
 """What is kept of a fit: models, their files, and exports for other systems."""
 
 from maxmargin.models.files import load, load_model, register_estimator, register_kind, save
-from maxmargin.models.linear import LinearModel
+from maxmargin.models.linear import LinearModel, MeasureModel
+from maxmargin.models.ranking import OrdinalModel, RankModel
 
-__all__ = ["LinearModel", "load", "load_model", "register_estimator", "register_kind", "save"]
+__all__ = [
+    "LinearModel",
+    "MeasureModel",
+    "OrdinalModel",
+    "RankModel",
+    "load",
+    "load_model",
+    "register_estimator",
+    "register_kind",
+    "save",
+]
