@@ -8,6 +8,7 @@ import typer
 
 from maxmargin.cli import fitting, options
 from maxmargin.cli.console import Messages, print_json, print_table
+from maxmargin.cli.kinds import linear
 from maxmargin.cli.train import check_target
 
 
@@ -59,7 +60,7 @@ def cv(
         threads=threads,
         seed=seed,
     )
-    found = fitting.search_linear(dataset, tried, folds, choices, messages.callback())
+    found = linear.search(dataset, tried, folds, choices, messages.callback())
     if model is not None:
         save(found.fitted.model, model)
     messages.clear()

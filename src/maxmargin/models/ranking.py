@@ -105,8 +105,12 @@ class OrdinalModel(LinearScores):
 
     def predict(self, X, threads: int | None = None) -> np.ndarray:
         """The label in whose interval the score lies."""
+        return self.classes[self.places(X, threads)]
+
+    def places(self, X, threads: int | None = None) -> np.ndarray:
+        """The position of each row's label in `classes`."""
         score = self.scores(X, threads)[:, 0]
-        return self.classes[np.searchsorted(self.thresholds, score, side="left")]
+        return np.searchsorted(self.thresholds, score, side="left")
 
 
 def _check_one_score(coef: np.ndarray) -> None:
