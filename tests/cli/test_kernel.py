@@ -43,6 +43,7 @@ def test_cv_searches_the_grid_and_saves_the_best(folder, run, run_json):
     assert len(found["Cs"]) == 3 and found["gammas"] == [0.05, 0.5]
     assert found["best_error"] < 0.2
     assert run_json("info", "m")["parameters"]["C"] == pytest.approx(found["best_C"])
+    assert found["model"] == "m"
 
 
 def test_cv_prints_a_map_and_draws_it(folder, run):

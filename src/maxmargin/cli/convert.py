@@ -22,6 +22,7 @@ def convert(
         options.Format | None, typer.Option("--to", help="Format of OUT, whatever its ending.")
     ] = None,
     target: options.Target = None,
+    qid: options.Query = None,
     zero_based: options.ZeroBased = None,
     dtype: options.Numbers = "float64",
     threads: options.Threads = None,
@@ -31,6 +32,12 @@ def convert(
     from maxmargin.cli import rows
 
     dataset = rows.read(
-        source, format=format, target=target, zero_based=zero_based, threads=threads, dtype=dtype
+        source,
+        format=format,
+        target=target,
+        qid=qid,
+        zero_based=zero_based,
+        threads=threads,
+        dtype=dtype,
     )
     data.save(dataset, out, format=None if to is None else to.value, threads=threads)

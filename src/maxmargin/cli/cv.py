@@ -6,12 +6,16 @@ from typing import Annotated
 
 import typer
 
-from maxmargin.cli import fitting, kernel, options
-from maxmargin.cli.console import Messages, print_json, print_table
-from maxmargin.cli.train import Kind, check_target
+from maxmargin.cli import fitting, kinds, options
+from maxmargin.cli.console import Messages, print_json, print_table, warn
+from maxmargin.cli.fitting import Table
+from maxmargin.cli.train import check_target, typed
+
+DEFAULT_GAMMAS = 10
 
 
 def cv(
+    context: typer.Context,
     data: Annotated[str, typer.Argument(metavar="TRAIN", help=options.DATA_HELP)],
     model: Annotated[
         str | None,
@@ -21,13 +25,18 @@ def cv(
         str,
         typer.Option("--Cs", metavar="LIST", help="Values as 0.01,0.1,1 or how many to try."),
     ] = "10",
-    kind: Annotated[Kind, typer.Option("--kind", help="What to train.")] = Kind.linear,
+    kind: options.KindChoice = options.Kind.linear,
     gammas: Annotated[
-        str,
-        typer.Option("--gammas", metavar="LIST", help="--kind kernel: values, or how many."),
-    ] = "10",
-    kernel_name: kernel.KernelChoice = kernel.KernelName.rbf,
-    memory: kernel.Memory = None,
+        str | None,
+        typer.Option(
+            "--gammas",
+            metavar="LIST",
+            help="--kind kernel: values, or how many to try.",
+            show_default=str(DEFAULT_GAMMAS),
+        ),
+    ] = None,
+    kernel: options.KernelChoice = options.Kernel.rbf,
+    memory: options.Memory = None,
     picture: Annotated[
         str | None,
         typer.Option("--picture", metavar="FILE", help="--kind kernel: draw the errors."),
@@ -48,11 +57,16 @@ def cv(
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
-    """Find the C that classifies held-out rows best."""
+    """Find the C (of a kernel machine also the gamma) that classifies held-out rows best."""
     from maxmargin.cli import rows
     from maxmargin.models import save
 
-    tried = values_of(Cs)
+    kinds.check_options(kind.value, typed(context), solver.value)
+    machine = kinds.searcher(kind.value)
+    if gammas is not None:
+        fitting.check_width(kernel.value, "--gammas")
+    widths = DEFAULT_GAMMAS if gammas is None else values_of(gammas, "--gammas")
+    grid = fitting.Grid(values_of(Cs, "--Cs"), widths, folds)
     messages = Messages(quiet)
     if model is not None:
         check_target(model)
@@ -69,53 +83,34 @@ def cv(
         max_iter=max_iter,
         threads=threads,
         seed=seed,
+        kernel=kernel.value,
+        memory=memory,
     )
-    if kind is Kind.kernel:
-        trained = kernel.search_kernel(
-            dataset,
-            tried,
-            values_of(gammas, "--gammas"),
-            folds,
-            choices,
-            kernel_name,
-            memory,
-            messages,
-        )
-        if model is not None:
-            save(trained.model, model)
-        messages.clear()
-        kernel.report_grid(trained, folds, picture, json)
-        return
-    found = fitting.search_linear(dataset, tried, folds, choices, messages.callback())
+    found = machine.search(dataset, grid, choices, messages)
     if model is not None:
         save(found.fitted.model, model)
     messages.clear()
-    mean, std = found.scores.mean(axis=0).tolist(), found.scores.std(axis=0).tolist()
+    if picture is not None and found.draw is not None:
+        found.draw(picture)
+    if found.warning is not None:
+        warn(found.warning)
     if json:
-        print_json(
-            {
-                "best_C": found.C,
-                "Cs": found.Cs,
-                "mean": mean,
-                "std": std,
-                "scores": found.scores.tolist(),
-                "model": model,
-            }
-        )
+        print_json(found.facts | {"model": model, "picture": picture})
         return
-    print_table(
-        f"accuracy over {folds} folds",
-        ["C", "mean", "std", ""],
-        [
-            [f"{C:g}", f"{m:.4f}", f"{s:.4f}", "best" if C == found.C else ""]
-            for C, m, s in zip(found.Cs, mean, std)
-        ],
-    )
+    show(found.report)
     if model is not None:
-        messages.say(f"model with C = {found.C:g} in {model}")
+        messages.say(f"model with {found.best} in {model}")
 
 
-def values_of(text: str, option: str = "--Cs") -> int | list[float]:
+def show(report: Table | str) -> None:
+    """What was found, for people."""
+    if isinstance(report, str):
+        typer.echo(report)
+    else:
+        print_table(report.title, report.columns, report.rows)
+
+
+def values_of(text: str, option: str) -> int | list[float]:
     """``10`` as a number of values to choose, ``0.1,1`` as the values."""
     try:
         if "," not in text and text.isdigit():

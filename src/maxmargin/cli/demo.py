@@ -9,7 +9,8 @@ import typer
 
 from maxmargin.cli import fitting, options
 from maxmargin.cli.console import Messages
-from maxmargin.cli.evaluate import measure, show
+from maxmargin.cli.evaluate import show
+from maxmargin.cli.kinds import linear
 
 
 def demo(
@@ -31,23 +32,13 @@ def demo(
         dataset.y = whole_numbers(labels_of(dataset))
     n, d = training.X.shape
     typer.echo(f"UCI Adult (excerpt): who earns more than $50K? {n} people, {d} features.")
-    choices = fitting.Choices(
-        tol=tol,
-        bias=1.0,
-        class_weight=[],
-        solver="auto",
-        max_time=None,
-        max_iter=None,
-        threads=threads,
-        seed=0,
-    )
-    fitted = fitting.fit_linear(training, 1.0, choices, Messages().callback())
+    choices = fitting.Choices(tol=tol, threads=threads)
+    fitted = linear.fit(training, choices, Messages().callback())
     typer.echo(f"Solver {fitted.model.solver}: {fitted.model.certificate}.\n")
     typer.echo("How the relative duality gap fell:")
     typer.echo(gap_chart(fitted.history, tol) + "\n")
-    scores, area = measure(fitted.model, test, threads)
     typer.echo(f"On {test.X.shape[0]} people it never saw:")
-    show(scores, area)
+    show(linear.evaluate(fitted.model, test, threads))
     os.makedirs(folder, exist_ok=True)
     model = os.path.join(folder, "adult.model")
     save(fitted.model, model)

@@ -1,88 +1,129 @@
-"""From rows and options to a fitted model: the one place where commands meet training."""
+"""What passes between the commands and the kinds of machines (see `maxmargin.cli.kinds`)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
-from maxmargin.cli.weights import class_weights
+import typer
 
 if TYPE_CHECKING:
     import numpy as np
 
     from maxmargin.data import Dataset
-    from maxmargin.models import KernelModel, LinearModel
-    from maxmargin.models.training import Plan
     from maxmargin.problem import Callback, Progress
+
+DEFAULT_MEASURE = "f1"
+AT_K = ("precision_at_k", "recall_at_k")
 
 
 @dataclass(frozen=True)
 class Choices:
-    """What the options of `train` and `cv` say about a linear machine."""
+    """What the options of `train` and `cv` say. Each kind of machine takes some of them.
 
-    tol: float
-    bias: float
-    class_weight: list[str]
-    solver: str
-    max_time: float | None
-    max_iter: int | None
-    threads: int | None
-    seed: int
+    Construction refuses options of one measure or kernel beside another.
+    """
+
+    C: float = 1.0
+    tol: float = 1e-3
+    solver: str = "auto"
+    max_time: float | None = None
+    max_iter: int | None = None
+    threads: int | None = None
+    seed: int = 0
+    bias: float = 1.0
+    class_weight: list[str] = field(default_factory=list)
+    kernel: str = "rbf"
+    gamma: str | None = None
+    memory: str | None = None
+    measure: str | None = None
+    k: float | None = None
+    beta: float | None = None
+    order: str | None = None
+
+    def __post_init__(self) -> None:
+        measure = self.measure or DEFAULT_MEASURE
+        if self.k is not None and measure not in AT_K:
+            raise typer.BadParameter(f"--k is for --measure {' or '.join(AT_K)}; this is {measure}")
+        if self.k is None and measure in AT_K:
+            raise typer.BadParameter(
+                f"--measure {measure} needs --k: a number of rows, or a share of them below 1"
+            )
+        if self.beta is not None and measure != "fbeta":
+            raise typer.BadParameter(f"--beta is for --measure fbeta; this is {measure}")
+        if self.gamma is not None:
+            check_width(self.kernel, "--gamma")
+
+
+def check_width(kernel: str, option: str) -> None:
+    """Refuse a width for the kernel that has none."""
+    if kernel == "linear":
+        raise typer.BadParameter(
+            f"{option}: the linear kernel has no gamma: leave it out, or take another --kernel"
+        )
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What `cv` is to try: values, or how many to choose; in how many folds."""
+
+    Cs: int | list[float]
+    gammas: int | list[float]
+    folds: int
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A model and how the run went."""
+    """A model, how the run went, and what there was to tell apart ("2 classes")."""
 
-    model: LinearModel | KernelModel
+    model: Any
     history: list[Progress]
+    groups: str
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What is written for every row: a label, decision values, or both."""
+
+    labels: np.ndarray | None
+    scores: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table for people."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How good a model is: facts for machines, tables for people."""
+
+    facts: dict
+    tables: list[Table]
 
 
 @dataclass(frozen=True)
 class Found:
-    """A search for C: what was tried, accuracy by (fold, C), and the model of the best."""
+    """What a search found: the model of the best point, facts for machines, a report for people.
 
-    C: float
-    Cs: list[float]
-    scores: np.ndarray
+    `best` names the point ("C = 1"); `warning` is set if not all was tried; `draw` makes a picture.
+    """
+
     fitted: Fitted
+    best: str
+    facts: dict
+    report: Table | str
+    warning: str | None = None
+    draw: Callable[[str], None] | None = None
 
 
-def fit_linear(dataset: Dataset, C: float, choices: Choices, callback: Callback | None) -> Fitted:
-    """Train on labelled rows. Ctrl-C gives the best model so far."""
-    from maxmargin.cli.rows import labels_of
-    from maxmargin.models.training import train
-
-    task = plan(dataset, C, choices, callback)
-    trained = train(dataset.X, labels_of(dataset), task, dataset.weight)
-    return Fitted(with_columns(trained.model, dataset), trained.history)
-
-
-def plan(dataset: Dataset, C: float, choices: Choices, callback: Callback | None) -> Plan:
-    """The options as training knows them."""
-    import numpy as np
-
-    from maxmargin.cli.rows import labels_of
-    from maxmargin.models.training import Plan
-
-    weights = None
-    if choices.class_weight:
-        weights = class_weights(choices.class_weight, np.unique(labels_of(dataset)).tolist())
-    return Plan(
-        C=C,
-        solver=choices.solver,
-        tol=choices.tol,
-        max_iter=choices.max_iter,
-        max_time=choices.max_time,
-        bias=max(choices.bias, 0.0),
-        class_weight=weights,
-        threads=choices.threads,
-        seed=choices.seed,
-        callback=callback,
-    )
-
-
-def with_columns(model: LinearModel, dataset: Dataset) -> LinearModel:
+def with_columns(model: Any, dataset: Dataset) -> Any:
     """The model with what the file says about its columns."""
     names = dataset.feature_names
     return replace(
@@ -92,18 +133,27 @@ def with_columns(model: LinearModel, dataset: Dataset) -> LinearModel:
     )
 
 
-def search_linear(
-    dataset: Dataset,
-    Cs: int | list[float],
-    folds: int,
-    choices: Choices,
-    callback: Callback | None,
-) -> Found:
-    """The best C by cross-validation, and the model it gives on all rows."""
-    from maxmargin.cli.rows import labels_of
-    from maxmargin.models.search import search_C
+def fit_estimator(estimator: Any, dataset: Dataset, y: np.ndarray, groups: str, **more) -> Fitted:
+    """Fit one of the estimators on the rows of a file.
 
-    task = plan(dataset, 1.0, choices, callback)
-    found = search_C(dataset.X, labels_of(dataset), task, Cs, folds, dataset.weight)
-    fitted = Fitted(with_columns(found.trained.model, dataset), found.trained.history)
-    return Found(found.C, found.Cs.tolist(), found.scores, fitted)
+    The command itself says when a tolerance was missed: a Python warning would say it twice.
+    """
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        estimator.fit(dataset.X, y, sample_weight=dataset.weight, **more)
+    return Fitted(with_columns(estimator.to_model(), dataset), estimator.history_, groups)
+
+
+def common_parameters(choices: Choices, callback: Callback | None) -> dict[str, Any]:
+    """The choices that every estimator trained by cutting planes takes."""
+    return {
+        "C": choices.C,
+        "solver": "ocas" if choices.solver == "auto" else choices.solver,
+        "tol": choices.tol,
+        "max_iter": choices.max_iter,
+        "max_time": choices.max_time,
+        "n_jobs": choices.threads,
+        "callback": callback,
+    }

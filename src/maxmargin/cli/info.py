@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from maxmargin.cli import options
+from maxmargin.cli import kinds, options
 from maxmargin.cli.console import print_facts, print_json
+from maxmargin.cli.train import plain_parameters
 
 if TYPE_CHECKING:
     from maxmargin.data import Dataset
-    from maxmargin.models import KernelModel, LinearModel
 
 MOST_SHOWN = 20  # classes in a table for people; --json has them all
 
@@ -20,6 +20,7 @@ def info(
     path: Annotated[str, typer.Argument(metavar="FILE", help="Data or a model; '-' is stdin.")],
     format: options.DataFormat = None,
     target: options.Target = None,
+    qid: options.Query = None,
     zero_based: options.ZeroBased = None,
     threads: options.Threads = None,
     json: options.Json = False,
@@ -33,7 +34,14 @@ def info(
         facts = about_model(load_model(path))
     else:
         facts = about_data(
-            rows.read(path, format=format, target=target, zero_based=zero_based, threads=threads)
+            rows.read(
+                path,
+                format=format,
+                target=target,
+                qid=qid,
+                zero_based=zero_based,
+                threads=threads,
+            )
         )
     if json:
         print_json(facts)
@@ -41,27 +49,16 @@ def info(
         print_facts(path, {name: _text(value) for name, value in facts.items()})
 
 
-def about_model(model: LinearModel | KernelModel) -> dict:
-    from maxmargin.models import KernelModel
+def about_model(model: Any) -> dict:
     from maxmargin.models.files import kind_of
 
     certificate = model.certificate
-    own: dict = {}
-    if isinstance(model, KernelModel):
-        own = {"kernel": str(model.kernel), "support vectors": len(model.support)}
-    else:
-        own["nonzero weights"] = int((model.coef != 0).any(axis=0).sum())
-        own["intercept"] = model.intercept.tolist()
     return {
         "kind": f"{kind_of(model)} model",
-        "classes": model.classes.tolist(),
         "features": model.n_features,
-        **own,
+        **kinds.machine_of(model).facts(model),
         "solver": model.solver,
-        "parameters": {
-            name: list(map(list, value.items())) if isinstance(value, dict) else value
-            for name, value in model.parameters.items()
-        },
+        "parameters": plain_parameters(model),
         "certificate": None if certificate is None else certificate.as_dict(),
     }
 

@@ -10,6 +10,37 @@ import typer
 from maxmargin.cli.weights import check_weights
 
 
+class Kind(StrEnum):
+    """Kinds of machines that can be trained: see `maxmargin.cli.kinds`."""
+
+    linear = "linear"
+    kernel = "kernel"
+    rank = "rank"
+    ordinal = "ordinal"
+    measure = "measure"
+
+
+class Measure(StrEnum):
+    """Measures that can be trained for."""
+
+    f1 = "f1"
+    fbeta = "fbeta"
+    prbep = "prbep"
+    precision_at_k = "precision_at_k"
+    recall_at_k = "recall_at_k"
+    roc_auc = "roc_auc"
+    error = "error"
+
+
+class Kernel(StrEnum):
+    """Kernels by name."""
+
+    rbf = "rbf"
+    laplacian = "laplacian"
+    poly = "poly"
+    linear = "linear"
+
+
 class Format(StrEnum):
     """Formats of data files."""
 
@@ -38,6 +69,14 @@ Target = Annotated[
     str | None,
     typer.Option(
         "--target", metavar="COLUMN", help="Tables: column of labels, by name or position, or none."
+    ),
+]
+Query = Annotated[
+    str | None,
+    typer.Option(
+        "--qid",
+        metavar="COLUMN",
+        help="Tables: column of query numbers, by name or position. Default: the one named qid.",
     ),
 ]
 ZeroBased = Annotated[
@@ -74,6 +113,45 @@ ClassWeight = Annotated[
     ),
 ]
 SolverChoice = Annotated[Solver, typer.Option("--solver", help="How to solve it.")]
+KindChoice = Annotated[Kind, typer.Option("--kind", help="What to train.")]
+KernelChoice = Annotated[
+    Kernel, typer.Option("--kernel", help="--kind kernel: the kernel function.")
+]
+Gamma = Annotated[
+    str | None,
+    typer.Option(
+        "--gamma",
+        metavar="G",
+        help="--kind kernel: its gamma, a number, scale or auto.",
+        show_default="scale",
+    ),
+]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory", metavar="BYTES", help="--kind kernel: for the kernel matrix, e.g. 2GB."
+    ),
+]
+MeasureChoice = Annotated[
+    Measure | None,
+    typer.Option("--measure", help="--kind measure: what to train for.", show_default="f1"),
+]
+AtK = Annotated[
+    float | None,
+    typer.Option("--k", metavar="K", help="Measures at k: how many rows, or a share below 1."),
+]
+Beta = Annotated[
+    float | None,
+    typer.Option(
+        "--beta", metavar="B", help="fbeta: weight of recall against precision.", show_default="1"
+    ),
+]
+Order = Annotated[
+    str | None,
+    typer.Option(
+        "--order", metavar="LIST", help="--kind ordinal: labels from low to high, as bad,fair,good."
+    ),
+]
 MaxTime = Annotated[
     float | None, typer.Option("--max-time", metavar="SECONDS", help="Stop fitting after this.")
 ]

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 if TYPE_CHECKING:
     from maxmargin.cli.options import Format
     from maxmargin.data import Dataset
-    from maxmargin.models import LinearModel
+
+
+class Model(Protocol):
+    """What any model says about the columns it was trained on."""
+
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def feature_names(self) -> tuple[str, ...] | None: ...
+    @property
+    def index_base(self) -> int | None: ...
 
 
 def read(
@@ -17,6 +27,7 @@ def read(
     *,
     format: Format | None = None,
     target: str | None = None,
+    qid: str | None = None,
     zero_based: bool | None = None,
     threads: int | None = None,
     dtype: str = "float32",
@@ -30,6 +41,8 @@ def read(
         options["format"] = format.value
     if target is not None:
         options["target"] = _column(target)
+    if qid is not None:
+        options["qid"] = _position(qid)
     if zero_based is not None:
         options["zero_based"] = zero_based
     dataset = data.open(source, **options)
@@ -52,7 +65,7 @@ def labels_of(dataset: Dataset) -> np.ndarray:
     return dataset.y
 
 
-def read_for(model: LinearModel, source: str, **options: Any) -> Dataset:
+def read_for(model: Model, source: str, **options: Any) -> Dataset:
     """Rows to score: the columns are the model's, whatever the file leaves out or adds."""
     dataset = read(source, **options)
     _check_names(dataset, model)
@@ -69,10 +82,14 @@ def label_names(classes: np.ndarray) -> list[str]:
 def _column(text: str) -> str | int | bool:
     if text == "none":
         return False
+    return _position(text)
+
+
+def _position(text: str) -> str | int:
     return int(text) if text.lstrip("-").isdigit() else text
 
 
-def _check_names(dataset: Dataset, model: LinearModel) -> None:
+def _check_names(dataset: Dataset, model: Model) -> None:
     """Columns in another order would be scored silently wrong."""
     if dataset.feature_names is None or model.feature_names is None:
         return
@@ -89,7 +106,7 @@ def _check_names(dataset: Dataset, model: LinearModel) -> None:
         )
 
 
-def _check_base(dataset: Dataset, model: LinearModel) -> None:
+def _check_base(dataset: Dataset, model: Model) -> None:
     """svmlight text that names no feature 0 passes for one-based: shift it if the model knows."""
     import scipy.sparse as sp
 

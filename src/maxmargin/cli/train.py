@@ -4,46 +4,44 @@ from __future__ import annotations
 
 import os
 import time
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from maxmargin.cli import fitting, kernel, options
+from maxmargin.cli import fitting, kinds, options
 from maxmargin.cli.console import Messages, print_json, warn
 
 if TYPE_CHECKING:
     from maxmargin.cli.fitting import Fitted
 
 
-class Kind(StrEnum):
-    """Kinds of machines that can be trained."""
-
-    linear = "linear"
-    kernel = "kernel"
-
-
 def train(
+    context: typer.Context,
     data: Annotated[str, typer.Argument(metavar="TRAIN", help=options.DATA_HELP)],
     model: Annotated[
         str | None,
         typer.Argument(metavar="[MODEL]", help="Default: the name of TRAIN with .model, here."),
     ] = None,
-    kind: Annotated[Kind, typer.Option("--kind", help="What to train.")] = Kind.linear,
+    kind: options.KindChoice = options.Kind.linear,
     C: Annotated[float, typer.Option("-c", "--C", metavar="C", help="Cost of errors.")] = 1.0,
     tol: options.Tolerance = 1e-3,
     bias: options.Bias = 1.0,
     class_weight: options.ClassWeight = None,
     solver: options.SolverChoice = options.Solver.auto,
-    kernel_name: kernel.KernelChoice = kernel.KernelName.rbf,
-    gamma: kernel.Gamma = "scale",
-    memory: kernel.Memory = None,
+    kernel: options.KernelChoice = options.Kernel.rbf,
+    gamma: options.Gamma = None,
+    memory: options.Memory = None,
+    measure: options.MeasureChoice = None,
+    k: options.AtK = None,
+    beta: options.Beta = None,
+    order: options.Order = None,
     max_time: options.MaxTime = None,
     max_iter: options.MaxIter = None,
     threads: options.Threads = None,
     seed: options.Seed = 0,
     format: options.DataFormat = None,
     target: options.Target = None,
+    qid: options.Query = None,
     zero_based: options.ZeroBased = None,
     dtype: options.Numbers = "float32",
     quiet: options.Quiet = False,
@@ -56,16 +54,9 @@ def train(
     from maxmargin.cli import rows
     from maxmargin.models import save
 
-    messages = Messages(quiet)
-    path = model or default_name(data)
-    check_target(path)
-    start = time.perf_counter()
-    messages.now(f"reading {data}")
-    dataset = rows.read_labelled(
-        data, format=format, target=target, zero_based=zero_based, threads=threads, dtype=dtype
-    )
-    read = time.perf_counter()
+    kinds.check_options(kind.value, typed(context), solver.value)
     choices = fitting.Choices(
+        C=C,
         tol=tol,
         bias=bias,
         class_weight=class_weight or [],
@@ -74,28 +65,55 @@ def train(
         max_iter=max_iter,
         threads=threads,
         seed=seed,
+        kernel=kernel.value,
+        gamma=gamma,
+        memory=memory,
+        measure=None if measure is None else measure.value,
+        k=k,
+        beta=beta,
+        order=order,
     )
-    if kind is Kind.kernel:
-        fitted = kernel.fit_kernel(
-            dataset, C, choices, kernel_name, gamma, memory, messages.callback()
-        )
-    else:
-        fitted = fitting.fit_linear(dataset, C, choices, messages.callback())
+    machine = kinds.machine(kind.value)
+    messages = Messages(quiet)
+    path = model or default_name(data)
+    check_target(path)
+    start = time.perf_counter()
+    messages.now(f"reading {data}")
+    dataset = rows.read_labelled(
+        data,
+        format=format,
+        target=target,
+        qid=qid,
+        zero_based=zero_based,
+        threads=threads,
+        dtype=dtype,
+    )
+    read = time.perf_counter()
+    fitted = machine.fit(dataset, choices, messages.callback())
     fit = time.perf_counter()
     save(fitted.model, path)
     messages.clear()
     report_status(fitted, tol)
     messages.say(
         f"{dataset.X.shape[0]} rows x {dataset.X.shape[1]} features, "
-        f"{len(fitted.model.classes)} classes, solver {fitted.model.solver}\n"
+        f"{fitted.groups}, solver {fitted.model.solver}\n"
         f"{fitted.model.certificate}\n"
         f"read {read - start:.2f} s, fit {fit - read:.2f} s; model in {path}"
     )
     if json:
         print_json(
-            summary(fitted, dataset.X.shape, kind)
+            summary(kind.value, fitted.model, dataset.X.shape)
             | {"model": path, "read_seconds": read - start, "fit_seconds": fit - read}
         )
+
+
+def typed(context: typer.Context) -> set[str]:
+    """The parameters that were given on the command line, rather than left at their defaults."""
+    return {
+        name
+        for name in context.params
+        if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
+    }
 
 
 def default_name(data: str) -> str:
@@ -133,19 +151,23 @@ def report_status(fitted: Fitted, tol: float) -> None:
         )
 
 
-def summary(fitted: Fitted, shape: tuple[int, int], kind: Kind = Kind.linear) -> dict:
+def summary(kind: str, model: Any, shape: tuple[int, int]) -> dict:
     """A model and its run for machines."""
-    model = fitted.model
     return {
-        "kind": kind.value,
+        "kind": kind,
         "rows": shape[0],
         "features": shape[1],
-        "classes": model.classes.tolist(),
+        **kinds.machine(kind).facts(model),
         "solver": model.solver,
         "certificate": None if model.certificate is None else model.certificate.as_dict(),
         "certificates": [certificate.as_dict() for certificate in model.certificates],
-        "parameters": {
-            name: list(map(list, value.items())) if isinstance(value, dict) else value
-            for name, value in model.parameters.items()
-        },
+        "parameters": plain_parameters(model),
+    }
+
+
+def plain_parameters(model: Any) -> dict:
+    """Parameters as JSON can hold them: mappings, whose keys may be numbers, as pairs."""
+    return {
+        name: list(map(list, value.items())) if isinstance(value, dict) else value
+        for name, value in model.parameters.items()
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import typer
@@ -53,18 +54,24 @@ def class_weights(texts: list[str], classes: list) -> dict | str | None:
         return None
     if texts == ["balanced"]:
         return "balanced"
+    names, numbers = zip(*((text.rpartition("=")[0], text.rpartition("=")[2]) for text in texts))
+    labels = labels_named(names, classes, "a weight was given for class")
+    return dict(zip(labels, map(float, numbers)))
+
+
+def labels_named(names: Sequence[str], classes: list, what: str) -> list:
+    """The labels of the data that were typed; `what` says what for, should there be none."""
     by_name = {str(label): label for label in classes}
-    weights = {}
-    for text in texts:
-        name, _, number = text.rpartition("=")
+    labels = []
+    for name in names:
         label = by_name.get(name, by_name.get(_plain(name)))
         if label is None:
             raise ValueError(
-                f"a weight was given for class {name!r}, but the data has only "
+                f"{what} {name!r}, but the data has only "
                 f"{', '.join(sorted(by_name)[:10])}: correct the label"
             )
-        weights[label] = float(number)
-    return weights
+        labels.append(label)
+    return labels
 
 
 def _is_weight(text: str) -> bool:

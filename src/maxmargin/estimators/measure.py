@@ -8,10 +8,11 @@ from sklearn.metrics import accuracy_score, fbeta_score, roc_auc_score
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.estimators.scoring import ScoringEstimator, check_number, checked_weights
 from maxmargin.losses.measures import MEASURES, measure_loss, number_taken
+from maxmargin.models.files import register_estimator
+from maxmargin.models.linear import MeasureModel
 
 # These look at the order of the scores only: a constant feature would have nothing to do.
 OF_ORDER = ("prbep", "precision_at_k", "recall_at_k", "roc_auc")
@@ -141,17 +142,23 @@ class MeasureSVC(ClassifierMixin, ScoringEstimator):
 
     def decision_function(self, X) -> np.ndarray:
         """Scores, positive for the positive class; one column a class if there are several."""
-        check_is_fitted(self)
-        X = self._check_rows(X, reset=False)
-        scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
-        return scores[:, 0] if self.classes_.size == 2 else scores
+        return self._predicted_by("decision_function", X)
 
     def predict(self, X) -> np.ndarray:
         """The class of the positive, or the largest, score."""
-        scores = self.decision_function(X)
-        if self.classes_.size == 2:
-            return self.classes_[(scores > 0).astype(int)]
-        return self.classes_[np.argmax(scores, axis=1)]
+        return self._predicted_by("predict", X)
+
+    def to_model(self) -> MeasureModel:
+        """The model without the estimator: what `save` writes."""
+        origin = self._origin()
+        return MeasureModel(self.coef_, self.intercept_, self.classes_, **origin)
+
+    @classmethod
+    def from_model(cls, model: MeasureModel) -> MeasureSVC:
+        """The fitted estimator that `to_model` was called on, without its history."""
+        estimator = super().from_model(model)
+        estimator.classes_, estimator.intercept_ = model.classes, model.intercept
+        return estimator
 
     def score(self, X, y, sample_weight=None) -> float:
         """The measure itself (for "error" the accuracy); with several classes, their mean."""
@@ -233,3 +240,6 @@ def weight_found(true: np.ndarray, scores: np.ndarray, weight: np.ndarray, taken
     before = np.concatenate(([0.0], np.cumsum(rows)[:-1]))
     share = np.clip((taken - before) / np.where(rows > 0, rows, 1.0), 0.0, 1.0)
     return float(share @ positives)
+
+
+register_estimator("measure", MeasureSVC.from_model)

@@ -8,8 +8,11 @@ from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.estimators.base import threads_of
 from maxmargin.estimators.scoring import ScoringEstimator, checked_weights
 from maxmargin.losses.ranks import Ranks
+from maxmargin.models.files import register_estimator
+from maxmargin.models.ranking import OrdinalModel, RankModel
 
 
 class OrdinalSVC(ClassifierMixin, ScoringEstimator):
@@ -101,7 +104,8 @@ class OrdinalSVC(ClassifierMixin, ScoringEstimator):
                 f"classes, got {self.classes_.tolist()}"
             )
         self._learn_ranking(X, lambda pool: Ranks(place, self.C, pool, sample_weight=weight))
-        self.thresholds_ = best_thresholds(self._scores(X), place, self.classes_.size, weight)
+        score = RankModel(self.coef_).predict(X, threads_of(self.n_jobs))
+        self.thresholds_ = best_thresholds(score, place, self.classes_.size, weight)
         return self
 
     def decision_function(self, X) -> np.ndarray:
@@ -111,17 +115,23 @@ class OrdinalSVC(ClassifierMixin, ScoringEstimator):
         -------
         ndarray of shape (n, n_classes), or (n,) with two labels
         """
-        score = self._scores(X)
-        if self.classes_.size == 2:
-            return score - self.thresholds_[0]
-        edges = np.concatenate(([-np.inf], self.thresholds_, [np.inf]))
-        below, above = score[:, None] - edges[:-1], edges[1:] - score[:, None]
-        return np.minimum(below, above)
+        return self._predicted_by("decision_function", X)
 
     def predict(self, X) -> np.ndarray:
         """The label in whose interval the score lies."""
-        score = self._scores(X)
-        return self.classes_[np.searchsorted(self.thresholds_, score, side="left")]
+        return self._predicted_by("predict", X)
+
+    def to_model(self) -> OrdinalModel:
+        """The model without the estimator: what `save` writes."""
+        origin = self._origin()
+        return OrdinalModel(self.coef_, self.thresholds_, self.classes_, **origin)
+
+    @classmethod
+    def from_model(cls, model: OrdinalModel) -> OrdinalSVC:
+        """The fitted estimator that `to_model` was called on, without its history."""
+        estimator = super().from_model(model)
+        estimator.classes_, estimator.thresholds_ = model.classes, model.thresholds
+        return estimator
 
     def mean_absolute_error(self, X, y, sample_weight=None) -> float:
         """Mean number of places between predicted and true label."""
@@ -172,3 +182,6 @@ def _places(y: np.ndarray, order) -> tuple[np.ndarray, np.ndarray]:
     if unknown:
         raise ValueError(f"y has the label {unknown[0]!r}; expected one of {classes.tolist()}")
     return classes, np.array([index[label] for label in y.tolist()], dtype=np.float64)
+
+
+register_estimator("ordinal", OrdinalSVC.from_model)

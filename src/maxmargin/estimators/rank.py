@@ -7,6 +7,8 @@ import numpy as np
 from maxmargin.estimators.scoring import ScoringEstimator, checked_queries, checked_weights
 from maxmargin.losses.ranks import Ranks
 from maxmargin.metrics import pairwise_accuracy
+from maxmargin.models.files import register_estimator
+from maxmargin.models.ranking import RankModel
 
 
 class RankSVM(ScoringEstimator):
@@ -107,12 +109,19 @@ class RankSVM(ScoringEstimator):
 
     def predict(self, X) -> np.ndarray:
         """Scores: the larger, the further up."""
-        return self._scores(X)
+        return self._predicted_by("predict", X)
 
     def decision_function(self, X) -> np.ndarray:
         """Scores, as `predict`."""
-        return self._scores(X)
+        return self._predicted_by("predict", X)
 
     def score(self, X, y, qid=None, sample_weight=None) -> float:
         """Share of pairs in the right order, averaged over queries; ties count one half."""
         return pairwise_accuracy(y, self.predict(X), qid=qid, sample_weight=sample_weight)
+
+    def to_model(self) -> RankModel:
+        """The model without the estimator: what `save` writes."""
+        return RankModel(**self._origin(), coef=self.coef_)
+
+
+register_estimator("rank", RankSVM.from_model)

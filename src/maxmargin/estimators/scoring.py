@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 import numbers
+import os
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from maxmargin.estimators.base import progress_callback, threads_of, warn_if_missed
-from maxmargin.problem import Callback, Solution
+from maxmargin.models.files import save
+from maxmargin.problem import Callback, Certificate, Progress, Solution
 from maxmargin.solvers.scores import fit_scores
 
 
 class ScoringEstimator(BaseEstimator):
-    """Parameters, checks and the call of the solver."""
+    """Parameters, checks, the call of the solver, and files."""
 
     C: float
     solver: str
@@ -75,10 +77,13 @@ class ScoringEstimator(BaseEstimator):
         """What is known of the solved problems; the worst certificate speaks for all."""
         self._w = np.array([solution.w for solution in solutions])
         worst = max(solutions, key=lambda solution: solution.certificate.relative_gap)
-        self.certificates_ = [solution.certificate for solution in solutions]
-        self.certificate_ = worst.certificate
-        self.history_ = worst.history
-        self.n_iter_ = max(certificate.n_iter for certificate in self.certificates_)
+        self._keep_certificates([solution.certificate for solution in solutions], worst.history)
+
+    def _keep_certificates(self, certificates: list[Certificate], history: list[Progress]) -> None:
+        self.certificates_ = certificates
+        self.certificate_ = max(certificates, key=lambda c: c.relative_gap, default=None)
+        self.history_ = history
+        self.n_iter_ = max((certificate.n_iter for certificate in certificates), default=0)
 
     def _learn_ranking(self, X, loss) -> None:
         """One linear score without a constant."""
@@ -87,10 +92,44 @@ class ScoringEstimator(BaseEstimator):
         self._keep([self._solve(X, loss, w0=None if start is None else start[0])])
         self.coef_ = self._w.copy()
 
-    def _scores(self, X) -> np.ndarray:
+    def to_model(self) -> Any:
+        """The model without the estimator: what `save` writes."""
+        raise NotImplementedError
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the fitted model to one file, readable by `maxmargin.load` and the commands."""
+        save(self, path)
+
+    def _origin(self) -> dict[str, Any]:
+        """What a model file says about the fit; callbacks are left out."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        parameters = self.get_params()
+        del parameters["callback"]
+        return {
+            "certificates": tuple(self.certificates_),
+            "solver": self.solver,
+            "parameters": parameters,
+            "feature_names": None if names is None else tuple(names),
+        }
+
+    @classmethod
+    def from_model(cls, model: Any):
+        """The fitted estimator that `to_model` was called on, without its history."""
+        known = cls().get_params()
+        estimator = cls(**{k: v for k, v in model.parameters.items() if k in known})
+        estimator._keep_certificates(list(model.certificates), [])
+        estimator.coef_ = model.coef
+        estimator.n_features_in_ = model.n_features
+        if model.feature_names is not None:
+            estimator.feature_names_in_ = np.array(model.feature_names, dtype=object)
+        return estimator
+
+    def _predicted_by(self, method: str, X) -> np.ndarray:
+        """What a method of the model says about rows, once they are checked."""
         check_is_fitted(self)
         X = self._check_rows(X, reset=False)
-        return safe_sparse_dot(X, self.coef_.T, dense_output=True)[:, 0]
+        return getattr(self.to_model(), method)(X, threads_of(self.n_jobs))
 
 
 def checked_weights(sample_weight, n: int) -> np.ndarray | None:

@@ -45,17 +45,17 @@ class _Tables(SearchedLoss):
     ) -> None:
         super().__init__()
         self.n, self.C, self.pool = y.shape[0], float(C), pool
-        self.repeats = repeats
-        self._source = None if repeats is None else np.repeat(np.arange(self.n), repeats)
-        positive = y > 0 if repeats is None else np.repeat(y > 0, repeats)
+        # Where rows repeat: the row each repetition comes from.
+        self.source = None if repeats is None else np.repeat(np.arange(self.n), repeats)
+        positive = y > 0 if self.source is None else (y > 0)[self.source]
         self.core = _core.TableLoss(positive.astype(np.uint8))
         self.positives = int(positive.sum())
 
     def evaluate(self, p: np.ndarray) -> tuple[float, np.ndarray]:
-        if self.repeats is None:
+        if self.source is None:
             return self._evaluate(p)
-        R, each = self._evaluate(np.repeat(p, self.repeats))
-        return R, np.bincount(self._source, weights=each, minlength=self.n)
+        R, each = self._evaluate(p[self.source])
+        return R, np.bincount(self.source, weights=each, minlength=self.n)
 
     def _evaluate(self, p: np.ndarray) -> tuple[float, np.ndarray]:
         raise NotImplementedError

@@ -2,11 +2,15 @@
 
 from maxmargin.models.files import load, load_model, register_estimator, register_kind, save
 from maxmargin.models.kernel import KernelModel
-from maxmargin.models.linear import LinearModel
+from maxmargin.models.linear import LinearModel, MeasureModel
+from maxmargin.models.ranking import OrdinalModel, RankModel
 
 __all__ = [
     "KernelModel",
     "LinearModel",
+    "MeasureModel",
+    "OrdinalModel",
+    "RankModel",
     "load",
     "load_model",
     "register_estimator",

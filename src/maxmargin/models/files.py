@@ -59,7 +59,7 @@ def register_estimator(kind: str, from_model: Callable[[Any], Any]) -> None:
 def kind_of(model: object) -> str:
     """The registered name of a model's kind."""
     for kind in _kinds.values():
-        if isinstance(model, kind.model):
+        if type(model) is kind.model:
             return kind.name
     raise ValueError(
         f"cannot save a {type(model).__name__}: expected a fitted maxmargin estimator or model "

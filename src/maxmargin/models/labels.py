@@ -27,8 +27,11 @@ def pack_classes(classes: np.ndarray) -> dict:
     return {"dtype": classes.dtype.name, "values": classes.tolist()}
 
 
-def unpack_classes(packed: object) -> np.ndarray:
-    """The array that `pack_classes` was given; ValueError where `packed` cannot be one."""
+def unpack_classes(packed: object, any_order: bool = False) -> np.ndarray:
+    """The array that `pack_classes` was given; ValueError where `packed` cannot be one.
+
+    Classes are in increasing order, unless they may be in `any_order`.
+    """
     if not isinstance(packed, dict) or not isinstance(packed.get("values"), list):
         raise ValueError("its classes are not a list")
     dtype, values = packed.get("dtype"), packed["values"]
@@ -48,7 +51,9 @@ def unpack_classes(packed: object) -> np.ndarray:
         raise ValueError(f"its classes do not fit the type {dtype}") from error
     if dtype.startswith("float") and not np.isfinite(classes).all():
         raise ValueError("its classes are not finite numbers")
-    if not all(a < b for a, b in pairwise(values)):
+    if any_order and len(set(values)) < len(values):
+        raise ValueError("its classes are not distinct")
+    if not any_order and not all(a < b for a, b in pairwise(values)):
         raise ValueError("its classes are not distinct and in increasing order")
     return classes
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from maxmargin.data.files import write_atomically
 from maxmargin.models.labels import whole_numbers
-from maxmargin.models.linear import LinearModel
+from maxmargin.models.linear import LinearModel, check_classifier
 
 CLASSIFIERS = {
     "L2R_LR": "logistic",
@@ -45,6 +45,7 @@ def write(model: LinearModel, path: str | os.PathLike) -> None:
 
     LIBLINEAR knows integer labels only; others raise ValueError.
     """
+    check_classifier(model, "LIBLINEAR text")
     classes = whole_numbers(model.classes)
     if classes.dtype.kind not in "iu" or np.abs(classes).max() > np.iinfo(np.int32).max:
         raise ValueError(

@@ -20,6 +20,11 @@ def write(model: KernelModel, path: str | os.PathLike) -> None:
 
     LIBSVM knows two classes or one-vs-one, integer labels, and the kernels rbf, poly and linear.
     """
+    if not isinstance(model, KernelModel):
+        raise ValueError(
+            f"a {type(model).__name__} cannot be written as LIBSVM text, which here holds kernel "
+            "models: save it as .safetensors"
+        )
     kernel = _kernel_lines(model)
     labels = _labels(model)
     groups, rows = _vectors(model)

@@ -7,8 +7,9 @@ Two classes have one row, positive for ``classes[1]``. More classes have a row e
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -23,8 +24,50 @@ Scalar = None | bool | int | float | str
 SMALL = 1000  # rows
 
 
+class LinearScores:
+    """What models of linear scores ``<w_j, x>`` share; subclasses hold the arrays."""
+
+    coef: np.ndarray
+    certificates: tuple[Certificate, ...]
+    feature_names: tuple[str, ...] | None
+
+    @property
+    def n_features(self) -> int:
+        return self.coef.shape[1]
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """Of the problem furthest from its optimum."""
+        return max(self.certificates, key=lambda c: c.relative_gap, default=None)
+
+    def scores(self, X, threads: int | None = None) -> np.ndarray:
+        """``X coef^T``, (n, k). X is used where it lies."""
+        if X.ndim != 2 or X.shape[1] != self.n_features:
+            raise ValueError(
+                f"X has shape {X.shape}, but the model was trained on {self.n_features} features"
+            )
+        if X.shape[0] < SMALL:  # starting threads would take longer than the work
+            threads = 1
+        rows = ArrayRows(X, pool=_core.Pool(threads or granted_cpus()))
+        scores = np.empty((rows.n, len(self.coef)), order="F")
+        for j, w in enumerate(self.coef):
+            scores[:, j] = rows.predict(w)
+        return scores
+
+    def _check_origin(self) -> None:
+        """Certificates and names must fit the coefficients."""
+        if len(self.certificates) not in (0, len(self.coef)):
+            raise ValueError(
+                f"{len(self.certificates)} certificates do not fit {len(self.coef)} problems"
+            )
+        if self.feature_names is not None and len(self.feature_names) != self.n_features:
+            raise ValueError(
+                f"{len(self.feature_names)} feature names do not fit {self.n_features} features"
+            )
+
+
 @dataclass(frozen=True)
-class LinearModel:
+class LinearModel(LinearScores):
     """A linear classifier and where it came from.
 
     Parameters
@@ -35,7 +78,7 @@ class LinearModel:
         Numbers or strings, increasing.
     certificates : one for each row of `coef`, or none if unknown
     solver : the method that found it
-    parameters : of the estimator: plain values, and `class_weight` as a mapping
+    parameters : of the estimator: plain values, lists of them, and `class_weight` as a mapping
     feature_names : of the d columns, where the training data had names
     index_base : 0 or 1, the number svmlight training text gave its first feature: test text
         must be read with the same base
@@ -46,7 +89,7 @@ class LinearModel:
     classes: np.ndarray
     certificates: tuple[Certificate, ...] = ()
     solver: str = "unknown"
-    parameters: Mapping[str, Scalar | Mapping] = field(default_factory=dict)
+    parameters: Mapping[str, Scalar | Mapping | Sequence] = field(default_factory=dict)
     feature_names: tuple[str, ...] | None = None
     index_base: int | None = None
 
@@ -59,34 +102,11 @@ class LinearModel:
             )
         if len(self.classes) != max(k, 2) or k == 2:
             raise ValueError(f"{len(self.classes)} classes do not fit {k} rows of coefficients")
-        if len(self.certificates) not in (0, k):
-            raise ValueError(f"{len(self.certificates)} certificates do not fit {k} problems")
-        if self.feature_names is not None and len(self.feature_names) != self.n_features:
-            raise ValueError(
-                f"{len(self.feature_names)} feature names do not fit {self.n_features} features"
-            )
-
-    @property
-    def n_features(self) -> int:
-        return self.coef.shape[1]
-
-    @property
-    def certificate(self) -> Certificate | None:
-        """Of the problem furthest from its optimum."""
-        return max(self.certificates, key=lambda c: c.relative_gap, default=None)
+        self._check_origin()
 
     def decision_function(self, X, threads: int | None = None) -> np.ndarray:
         """``X coef^T + intercept``: (n,) for two classes, else (n, k). X is used where it lies."""
-        if X.ndim != 2 or X.shape[1] != self.n_features:
-            raise ValueError(
-                f"X has shape {X.shape}, but the model was trained on {self.n_features} features"
-            )
-        if X.shape[0] < SMALL:  # starting threads would take longer than the work
-            threads = 1
-        rows = ArrayRows(X, pool=_core.Pool(threads or granted_cpus()))
-        scores = np.empty((rows.n, len(self.coef)), order="F")
-        for j, (w, b) in enumerate(zip(self.coef, self.intercept)):
-            scores[:, j] = rows.predict(w) + b
+        scores = self.scores(X, threads) + self.intercept
         return scores.ravel() if len(self.coef) == 1 else scores
 
     def labels(self, scores: np.ndarray) -> np.ndarray:
@@ -100,38 +120,78 @@ class LinearModel:
         return self.labels(self.decision_function(X, threads))
 
 
+class MeasureModel(LinearModel):
+    """A linear classifier trained for a measure of all labels, which its parameters name."""
+
+
+def check_classifier(model: object, format: str) -> None:
+    """Refuse to write anything but a linear classifier in another system's format."""
+    if not isinstance(model, LinearModel):
+        raise ValueError(
+            f"a {type(model).__name__} cannot be written as {format}, which here holds linear "
+            "classifiers: save it as .safetensors"
+        )
+
+
 def _pack(model: LinearModel) -> tuple[Tensors, dict]:
-    tensors = {
-        "coef": np.asarray(model.coef, dtype=np.float64),
-        "intercept": np.asarray(model.intercept, dtype=np.float64),
-    }
+    tensors = pack_tensors(coef=model.coef, intercept=model.intercept)
+    return tensors, {"classes": pack_classes(model.classes), **pack_origin(model)}
+
+
+def _unpack(tensors: Tensors, content: dict) -> LinearModel:
+    return _unpack_as(LinearModel, tensors, content)
+
+
+def _unpack_measure(tensors: Tensors, content: dict) -> LinearModel:
+    return _unpack_as(MeasureModel, tensors, content)
+
+
+def _unpack_as(kind: type[LinearModel], tensors: Tensors, content: dict) -> LinearModel:
+    arrays = unpack_tensors(tensors, coef=2, intercept=1)
+    classes = unpack_classes(content.get("classes"))
+    return kind(**arrays, classes=classes, **unpack_origin(content))
+
+
+def pack_tensors(**arrays: np.ndarray) -> Tensors:
+    """Arrays as float64, if all are finite."""
+    tensors = {name: np.asarray(array, dtype=np.float64) for name, array in arrays.items()}
     for name, tensor in tensors.items():
         if not np.isfinite(tensor).all():
             raise ValueError(
                 f"cannot save the model: its {name} holds NaN or infinity; fit it again"
             )
-    content = {
-        "classes": pack_classes(model.classes),
-        "certificates": [certificate.as_dict() for certificate in model.certificates],
-        "solver": model.solver,
-        "parameters": {name: _pack_value(value) for name, value in model.parameters.items()},
-        "feature_names": None if model.feature_names is None else list(model.feature_names),
-        "index_base": model.index_base,
-    }
-    return tensors, content
+    return tensors
 
 
-def _unpack(tensors: Tensors, content: dict) -> LinearModel:
-    if set(tensors) != {"coef", "intercept"}:
-        raise ValueError(f"it holds the tensors {sorted(tensors)}, not coef and intercept")
-    coef, intercept = tensors["coef"], tensors["intercept"]
-    for name, tensor, ndim in (("coef", coef, 2), ("intercept", intercept, 1)):
+def unpack_tensors(tensors: Tensors, **dimensions: int) -> dict[str, Any]:
+    """The tensors of these names and dimensions, if a file holds just them, finite and float64."""
+    if set(tensors) != set(dimensions):
+        wanted = " and ".join(dimensions)
+        raise ValueError(f"it holds the tensors {sorted(tensors)}, not {wanted}")
+    for name, ndim in dimensions.items():
+        tensor = tensors[name]
         if tensor.dtype != np.float64 or tensor.ndim != ndim:
             raise ValueError(
                 f"its {name} is {tensor.dtype} with shape {tensor.shape}, not float64 {ndim}-d"
             )
         if not np.isfinite(tensor).all():
             raise ValueError(f"its {name} holds NaN or infinity")
+    return tensors
+
+
+def pack_origin(model: Any) -> dict:
+    """Where a model came from: certificates, solver, parameters, columns."""
+    return {
+        "certificates": [certificate.as_dict() for certificate in model.certificates],
+        "solver": model.solver,
+        "parameters": {name: _pack_value(value) for name, value in model.parameters.items()},
+        "feature_names": None if model.feature_names is None else list(model.feature_names),
+        "index_base": model.index_base,
+    }
+
+
+def unpack_origin(content: dict) -> dict[str, Any]:
+    """The fields that `pack_origin` was given; ValueError where the content cannot be them."""
     certificates, solver = content.get("certificates"), content.get("solver")
     parameters = content.get("parameters")
     if not isinstance(certificates, list) or not isinstance(solver, str):
@@ -145,16 +205,13 @@ def _unpack(tensors: Tensors, content: dict) -> LinearModel:
         raise ValueError("its feature names are not a list of strings")
     if base not in (None, 0, 1) or isinstance(base, bool):
         raise ValueError(f"its index base is {base!r}, not 0 or 1")
-    return LinearModel(
-        coef=coef,
-        intercept=intercept,
-        classes=unpack_classes(content.get("classes")),
-        certificates=tuple(_unpack_certificate(packed) for packed in certificates),
-        solver=solver,
-        parameters={name: _unpack_value(name, value) for name, value in parameters.items()},
-        feature_names=None if names is None else tuple(names),
-        index_base=base,
-    )
+    return {
+        "certificates": tuple(_unpack_certificate(packed) for packed in certificates),
+        "solver": solver,
+        "parameters": {name: _unpack_value(name, value) for name, value in parameters.items()},
+        "feature_names": None if names is None else tuple(names),
+        "index_base": base,
+    }
 
 
 def _unpack_certificate(packed: object) -> Certificate:
@@ -175,28 +232,34 @@ def _unpack_certificate(packed: object) -> Certificate:
 
 def _pack_value(value: object) -> object:
     """JSON types as they are; mappings (class weights) as pairs, as JSON keys are only strings."""
-    if isinstance(value, np.generic):
-        value = value.item()
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
     if isinstance(value, Mapping):
         return {"pairs": [[_pack_value(key), _pack_value(item)] for key, item in value.items()]}
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
+    if isinstance(value, Sequence):
+        return {"list": [_pack_value(item) for item in value]}
     raise ValueError(
-        f"cannot save the parameter value {value!r}: expected a number, text or mapping"
+        f"cannot save the parameter value {value!r}: expected a number, text, list or mapping"
     )
 
 
-def _unpack_value(name: str, packed: object) -> Scalar | dict:
+def _unpack_value(name: str, packed: object) -> Scalar | dict | list:
     if packed is None or isinstance(packed, (bool, int, float, str)):
         return packed
     pairs = packed.get("pairs") if isinstance(packed, dict) else None
+    items = packed.get("list") if isinstance(packed, dict) else None
     plain = (bool, int, float, str)
+    if isinstance(items, list) and all(isinstance(item, plain) for item in items):
+        return items
     if isinstance(pairs, list) and all(
         isinstance(pair, list) and len(pair) == 2 and all(isinstance(v, plain) for v in pair)
         for pair in pairs
     ):
         return dict(pairs)
-    raise ValueError(f"its parameter {name!r} is neither a plain value nor a mapping")
+    raise ValueError(f"its parameter {name!r} is neither a plain value nor a list or mapping")
 
 
 register_kind(Kind("linear", LinearModel, _pack, _unpack))
+register_kind(Kind("measure", MeasureModel, _pack, _unpack_measure))

@@ -11,7 +11,7 @@ import os
 import numpy as np
 
 from maxmargin.data.files import write_atomically
-from maxmargin.models.linear import LinearModel
+from maxmargin.models.linear import LinearModel, check_classifier
 
 OPSET = 17
 MAX_BYTES = 2**31 - 2**20  # protobuf messages end at 2 GiB
@@ -27,6 +27,7 @@ def to_onnx(model: LinearModel, path: str | os.PathLike, input_type: str = "floa
     """
     if hasattr(model, "to_model"):
         model = model.to_model()
+    check_classifier(model, "ONNX")
     if input_type not in ("float32", "float64"):
         raise ValueError(f"input_type must be 'float32' or 'float64'; got {input_type!r}")
     if model.coef.nbytes > MAX_BYTES:

@@ -362,8 +362,8 @@ def cached_rows(X, kernel: Kernel, budget: int, pool: _core.Pool) -> _core.Cache
     if capacity < least:
         raise ValueError(
             f"memory={budget} bytes is too small: {least} kernel rows of {n} points take "
-            f"{4 * n * least} bytes, the whole matrix {matrix_bytes(n)}. Allow more memory, or use "
-            f"SparseKernelSVC, whose memory grows with n only"
+            f"{4 * n * least} bytes, the whole matrix {matrix_bytes(n)}. Allow more memory, or "
+            f"train on fewer rows"
         )
     return _core.CachedRows(view(X, 0.0), kernel.function, capacity, pool)
 
@@ -435,7 +435,7 @@ def source_of(X, kernel: Kernel | KernelCallable | str, budget: int, pool: _core
             raise ValueError(
                 f"a kernel given as a function needs its whole matrix: {n} rows take "
                 f"{matrix_bytes(n)} bytes, the budget is {budget}. Allow more memory, use a kernel "
-                f"by name ({', '.join(KERNELS)}), or SparseKernelSVC"
+                f"by name ({', '.join(KERNELS)}), or train on fewer rows"
             )
         return MatrixSource(called_matrix(X, kernel, pool))
     if not fits:

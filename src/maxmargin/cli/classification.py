@@ -1,0 +1,88 @@
+"""How good predicted labels are, as facts and tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxmargin.cli import measures, rows
+from maxmargin.cli.fitting import Evaluation, Table
+
+if TYPE_CHECKING:
+    from maxmargin.cli.measures import Scores
+    from maxmargin.data import Dataset
+    from maxmargin.models import KernelModel, LinearModel
+
+MOST_CLASSES_SHOWN = 20  # a confusion table wider than this cannot be read; --json has it all
+
+
+def judged_by_score(
+    model: LinearModel | KernelModel, dataset: Dataset, threads: int | None
+) -> Evaluation:
+    """Labels and, if there are two classes, the ROC area of the scores."""
+    values = model.decision_function(dataset.X, threads)
+    binary = values.ndim == 1
+    predicted = (values > 0).astype(np.intp) if binary else np.argmax(values, axis=1)
+    scores = counted(model, dataset, predicted)
+    area = None
+    if binary and len(scores.labels) == 2:
+        truth = rows.label_names(rows.labels_of(dataset))
+        positive = np.array([name == scores.labels[1] for name in truth])
+        area = measures.roc_area(positive, values, dataset.weight)
+    shown = "" if area is None else f", ROC area {area:.6f}"
+    facts = {"rows": scores.total, "accuracy": scores.accuracy, "roc_area": area}
+    return Evaluation(
+        facts | class_facts(scores), tables(f"accuracy {scores.accuracy:.4%}{shown}", scores)
+    )
+
+
+def counted(model: Any, dataset: Dataset, predicted: np.ndarray) -> Scores:
+    """Predictions (positions in the model's classes) beside the labels of the data."""
+    truth = rows.label_names(rows.labels_of(dataset))
+    return measures.confusion(truth, predicted, rows.label_names(model.classes), dataset.weight)
+
+
+def class_facts(scores: Scores) -> dict:
+    return {
+        "classes": [
+            {
+                "label": label,
+                "precision": scores.precision(j),
+                "recall": scores.recall(j),
+                "f1": scores.f1(j),
+                "support": scores.support(j),
+            }
+            for j, label in enumerate(scores.labels)
+        ],
+        "confusion": scores.confusion.tolist(),
+    }
+
+
+def tables(title: str, scores: Scores) -> list[Table]:
+    """Ratios by class, and the confusion if it can be read."""
+    ratios = Table(
+        title,
+        ["class", "precision", "recall", "F1", "support"],
+        [
+            [
+                label,
+                f"{scores.precision(j):.4f}",
+                f"{scores.recall(j):.4f}",
+                f"{scores.f1(j):.4f}",
+                f"{scores.support(j):g}",
+            ]
+            for j, label in enumerate(scores.labels)
+        ],
+    )
+    if len(scores.labels) > MOST_CLASSES_SHOWN:
+        return [ratios]
+    confusion = Table(
+        "confusion: true class down, predicted across",
+        ["", *scores.labels],
+        [
+            [label, *(f"{count:g}" for count in row)]
+            for label, row in zip(scores.labels, scores.confusion.tolist())
+        ],
+    )
+    return [ratios, confusion]

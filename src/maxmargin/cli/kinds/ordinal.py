@@ -1,0 +1,90 @@
+"""Ordinal regression: labels that have an order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from maxmargin.cli.fitting import (
+    Choices,
+    Evaluation,
+    Fitted,
+    Predictions,
+    common_parameters,
+    fit_estimator,
+)
+from maxmargin.cli.weights import class_weights, labels_named
+
+if TYPE_CHECKING:
+    from maxmargin.data import Dataset
+    from maxmargin.models import OrdinalModel
+    from maxmargin.problem import Callback
+
+
+def fit(dataset: Dataset, choices: Choices, callback: Callback | None) -> Fitted:
+    import numpy as np
+
+    from maxmargin.cli.rows import labels_of
+    from maxmargin.estimators.ordinal import OrdinalSVC
+
+    y = labels_of(dataset)
+    found = np.unique(y).tolist()
+    estimator = OrdinalSVC(
+        order=order_of(choices.order, dataset, found),
+        class_weight=class_weights(choices.class_weight, found),
+        **common_parameters(choices, callback),
+    )
+    return fit_estimator(estimator, dataset, y, f"{len(found)} ordered classes")
+
+
+def order_of(text: str | None, dataset: Dataset, found: list) -> list | None:
+    """The labels from the lowest to the highest; None for numbers, whose order is known."""
+    if text is not None:
+        order = labels_named(text.split(","), found, "the order names")
+        missing = [label for label in found if label not in order]
+        if missing:
+            raise ValueError(f"--order {text} leaves out the label {missing[0]!r}: name all labels")
+        return order
+    if isinstance(found[0], str):
+        raise ValueError(
+            f"{dataset.source}: found the labels {', '.join(found[:5])}; which is the lowest? Say "
+            "so with --order LOWEST,...,HIGHEST"
+        )
+    return None
+
+
+def predict(model: OrdinalModel, X, threads: int | None, scores: bool) -> Predictions:
+    values = model.decision_function(X, threads) if scores else None
+    return Predictions(model.predict(X, threads), values)
+
+
+def evaluate(model: OrdinalModel, dataset: Dataset, threads: int | None) -> Evaluation:
+    import numpy as np
+
+    from maxmargin.cli.classification import class_facts, counted, tables
+
+    predicted = model.places(dataset.X, threads)
+    scores = counted(model, dataset, predicted)
+    unknown = scores.labels[len(model.classes) :]
+    if unknown:
+        raise ValueError(
+            f"{dataset.source}: found the label {unknown[0]!r}, which has no place among "
+            f"{', '.join(scores.labels[: len(model.classes)])}: correct the label or drop the row"
+        )
+    places = np.arange(len(model.classes))
+    apart = np.abs(places[:, None] - places[None, :])
+    error = float((scores.confusion * apart).sum() / scores.total)
+    told = {
+        "rows": scores.total,
+        "accuracy": scores.accuracy,
+        "mean_absolute_error": error,
+    }
+    title = f"accuracy {scores.accuracy:.4%}, mean absolute error {error:.4f} places"
+    return Evaluation(told | class_facts(scores), tables(title, scores))
+
+
+def facts(model: OrdinalModel) -> dict:
+    return {
+        "classes": model.classes.tolist(),
+        "nonzero weights": int((model.coef != 0).any(axis=0).sum()),
+        "thresholds": model.thresholds.tolist(),
+    }

@@ -1,0 +1,90 @@
+"""Rankings: scores that order the rows of a query by their grades."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from maxmargin.cli.fitting import (
+    Choices,
+    Evaluation,
+    Fitted,
+    Predictions,
+    Table,
+    common_parameters,
+    fit_estimator,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from maxmargin.data import Dataset
+    from maxmargin.models import RankModel
+    from maxmargin.problem import Callback
+
+PLACES = 10  # of NDCG@10
+HIGHEST_GRADE = 31  # beyond, gains of 2^grade - 1 make no sense: the target is no grade
+
+
+def fit(dataset: Dataset, choices: Choices, callback: Callback | None) -> Fitted:
+    import numpy as np
+
+    from maxmargin.estimators.rank import RankSVM
+
+    estimator = RankSVM(**common_parameters(choices, callback))
+    queries = 1 if dataset.qid is None else len(np.unique(dataset.qid))
+    groups = f"{queries} {'query' if queries == 1 else 'queries'}"
+    return fit_estimator(estimator, dataset, targets_of(dataset), groups, qid=dataset.qid)
+
+
+def predict(model: RankModel, X, threads: int | None, scores: bool) -> Predictions:
+    if scores:
+        raise typer.BadParameter("--scores: a rank model has no labels, its scores are printed")
+    return Predictions(None, model.predict(X, threads))
+
+
+def evaluate(model: RankModel, dataset: Dataset, threads: int | None) -> Evaluation:
+    from maxmargin.metrics import mean_average_precision, ndcg, pairwise_accuracy
+
+    y, score, qid = targets_of(dataset), model.predict(dataset.X, threads), dataset.qid
+    accuracy = pairwise_accuracy(y, score, qid=qid, sample_weight=dataset.weight)
+    graded = are_grades(y)
+    gain = ndcg(y, score, qid=qid, k=PLACES) if graded else None
+    precision = mean_average_precision(y, score, qid=qid) if graded else None
+    told = {
+        "rows": len(y),
+        "queries": 1 if qid is None else len(set(qid.tolist())),
+        "pairwise_accuracy": accuracy,
+        f"ndcg@{PLACES}": gain,
+        "map": precision,
+    }
+    shown = {"pairwise accuracy": accuracy, f"NDCG@{PLACES}": gain, "MAP": precision}
+    lines = [
+        [name, "needs grades 0, 1, ..." if value is None else f"{value:.4f}"]
+        for name, value in shown.items()
+    ]
+    title = f"{told['rows']} rows in {told['queries']} queries"
+    return Evaluation(told, [Table(title, ["measure", "value"], lines)])
+
+
+def facts(model: RankModel) -> dict:
+    return {"nonzero weights": int((model.coef != 0).any(axis=0).sum())}
+
+
+def targets_of(dataset: Dataset) -> np.ndarray:
+    """Grades or other numbers to be ordered by."""
+    from maxmargin.cli.rows import labels_of
+
+    y = labels_of(dataset)
+    if y.dtype.kind not in "biuf":
+        raise ValueError(
+            f"{dataset.source}: found the label {str(y[0])!r}; --kind rank needs numbers to order "
+            "rows by: number the grades, 0 for the lowest"
+        )
+    return y
+
+
+def are_grades(y: np.ndarray) -> bool:
+    """Whether targets are grades, as NDCG and average precision need them."""
+    return bool(((y >= 0) & (y <= HIGHEST_GRADE) & (y == y.astype(int))).all())
