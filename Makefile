@@ -30,7 +30,7 @@ demo: $(VENV)/.installed            ## train on bundled real data and show the r
 	$(BIN)/maxmargin demo
 
 test: $(VENV)/.installed            ## build and run the whole test suite
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto
 
 lint: $(VENV)/.installed-dev        ## ruff, mypy and clang-format, changing nothing
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .

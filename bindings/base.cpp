@@ -1,5 +1,4 @@
 #include "base/vectors.hpp"
-
 #include "common.hpp"
 
 namespace maxmargin {

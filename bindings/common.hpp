@@ -4,9 +4,9 @@
 #include <nanobind/ndarray.h>
 
 #include <memory>
-#include <vector>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "base/check.hpp"
 #include "base/parallel.hpp"
@@ -47,5 +47,6 @@ void bind_base(nb::module_& m);
 void bind_rows(nb::module_& m);
 void bind_linear(nb::module_& m);
 void bind_losses(nb::module_& m);
+void bind_kernel(nb::module_& m);
 
 }  // namespace maxmargin

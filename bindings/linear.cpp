@@ -1,13 +1,13 @@
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
 #include "common.hpp"
 #include "linear/cholesky.hpp"
 #include "linear/dual_descent.hpp"
 #include "linear/hinge.hpp"
 #include "linear/products.hpp"
 #include "linear/reduced_qp.hpp"
-
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
 
 namespace maxmargin {
 
@@ -23,7 +23,8 @@ void bind_products(nb::module_& m) {
         check_length(p.shape(0), rows.shape().n, "p");
         predict(rows.view, w.data(), p.data(), pool);
       },
-      Release(), nb::arg("rows"), nb::arg("w"), nb::arg("p").noconvert(), nb::arg("pool"), "p = X w");
+      Release(), nb::arg("rows"), nb::arg("w"), nb::arg("p").noconvert(), nb::arg("pool"),
+      "p = X w");
   m.def(
       "combine",
       [](const RowsHandle& rows, In<double> l, Out<double> a, Pool& pool) {
@@ -108,11 +109,13 @@ void bind_hinge(nb::module_& m) {
       Release(), nb::arg("q"), nb::arg("p"), nb::arg("dp"), nb::arg("k"), nb::arg("pool"));
   m.def(
       "smoothed_along",
-      [](In<double> q, In<double> nu, double sigma, In<double> p, In<double> dp, double k, Pool& pool) {
+      [](In<double> q, In<double> nu, double sigma, In<double> p, In<double> dp, double k,
+         Pool& pool) {
         check_length(nu.shape(0), q.shape(0), "nu");
         check_length(p.shape(0), q.shape(0), "p");
         check_length(dp.shape(0), q.shape(0), "dp");
-        Smoothed s = smoothed_along(q.data(), nu.data(), sigma, p.data(), dp.data(), k, q.shape(0), pool);
+        Smoothed s =
+            smoothed_along(q.data(), nu.data(), sigma, p.data(), dp.data(), k, q.shape(0), pool);
         return std::make_tuple(s.value, s.slope, s.curvature);
       },
       Release(), nb::arg("q"), nb::arg("nu"), nb::arg("sigma"), nb::arg("p"), nb::arg("dp"),
@@ -140,7 +143,10 @@ struct DualDescentHandle {
   DualDescent solver;
   DualDescentHandle(const RowsHandle& rows_, In<double> q_, Out<double> alpha_, Out<double> w_,
                     std::uint64_t seed, Pool& pool)
-      : rows(rows_), q(q_), alpha(alpha_), w(w_),
+      : rows(rows_),
+        q(q_),
+        alpha(alpha_),
+        w(w_),
         solver(rows.view, q.data(), alpha.data(), w.data(), seed, pool) {}
 };
 
@@ -189,12 +195,15 @@ void bind_reduced_qp(nb::module_& m) {
           [](ReducedQP& self, const std::vector<std::size_t>& planes) {
             std::size_t last = 0;
             for (std::size_t k = 0; k < planes.size(); last = planes[k++])
-              check(planes[k] < self.size() && (k == 0 || planes[k] > last), "planes must increase");
+              check(planes[k] < self.size() && (k == 0 || planes[k] > last),
+                    "planes must increase");
             self.keep(planes);
           },
           nb::arg("planes"))
       .def("solve", &ReducedQP::solve, Release(), nb::arg("tolerance"))
-      .def_prop_ro("beta", [](const ReducedQP& self) { return give(std::vector<double>(self.beta())); }, nb::rv_policy::move)
+      .def_prop_ro(
+          "beta", [](const ReducedQP& self) { return give(std::vector<double>(self.beta())); },
+          nb::rv_policy::move)
       .def("__len__", &ReducedQP::size);
 }
 

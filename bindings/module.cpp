@@ -6,4 +6,5 @@ NB_MODULE(_core, m) {
   maxmargin::bind_rows(m);
   maxmargin::bind_linear(m);
   maxmargin::bind_losses(m);
+  maxmargin::bind_kernel(m);
 }

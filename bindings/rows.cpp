@@ -22,7 +22,8 @@ RowsHandle dense(Matrix<Value> X, double bias) {
     handle.view = view;
   } else {
     check(X.stride(0) == 1 || shape.n <= 1,
-          "dense rows must be contiguous along rows or along columns; pass numpy.ascontiguousarray(X)");
+          "dense rows must be contiguous along rows or along columns; pass "
+          "numpy.ascontiguousarray(X)");
     ColumnRows<Value> view{shape, X.data(), X.stride(1)};
     handle.view = view;
   }
@@ -31,8 +32,8 @@ RowsHandle dense(Matrix<Value> X, double bias) {
 }
 
 template <class Value, class Index>
-RowsHandle sparse(In<Value> values, In<Index> indices, In<Index> starts,
-                                   std::size_t d, double bias) {
+RowsHandle sparse(In<Value> values, In<Index> indices, In<Index> starts, std::size_t d,
+                  double bias) {
   check(starts.shape(0) >= 1, "starts must have n + 1 entries");
   const std::size_t n = starts.shape(0) - 1;
   const Index* start = starts.data();
@@ -43,7 +44,8 @@ RowsHandle sparse(In<Value> values, In<Index> indices, In<Index> starts,
   RowsHandle handle;
   SparseRows<Value, Index> view{Shape{n, d, bias}, values.data(), indices.data(), start};
   handle.view = view;
-  handle.owner = std::make_shared<std::tuple<In<Value>, In<Index>, In<Index>>>(values, indices, starts);
+  handle.owner =
+      std::make_shared<std::tuple<In<Value>, In<Index>, In<Index>>>(values, indices, starts);
   return handle;
 }
 
@@ -125,7 +127,8 @@ void bind_rows(nb::module_& m) {
   m.def("dense_rows", &dense<double>, nb::arg("X").noconvert(), nb::arg("bias"));
   const auto bind_sparse = [&m]<class Value, class Index>(Value, Index) {
     m.def("sparse_rows", &sparse<Value, Index>, nb::arg("values").noconvert(),
-          nb::arg("indices").noconvert(), nb::arg("starts").noconvert(), nb::arg("d"), nb::arg("bias"));
+          nb::arg("indices").noconvert(), nb::arg("starts").noconvert(), nb::arg("d"),
+          nb::arg("bias"));
   };
   bind_sparse(float{}, std::int32_t{});
   bind_sparse(double{}, std::int32_t{});

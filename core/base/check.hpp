@@ -1,4 +1,5 @@
-// Errors of the core. The bindings turn InvalidInput into ValueError and Stopped into maxmargin's own.
+// Errors of the core. The bindings turn InvalidInput into ValueError and Stopped into maxmargin's
+// own.
 #pragma once
 #include <stdexcept>
 #include <string>

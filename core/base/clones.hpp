@@ -1,6 +1,6 @@
-// MAXMARGIN_CLONES before a function compiles it once for plain x86-64 and once for AVX2+FMA, chosen
-// when the library is loaded. Elsewhere it is nothing. MAXMARGIN_INLINE marks templates that must
-// melt into such a function to be vectorised with it.
+// MAXMARGIN_CLONES before a function compiles it once for plain x86-64 and once for AVX2+FMA,
+// chosen when the library is loaded. Elsewhere it is nothing. MAXMARGIN_INLINE marks templates that
+// must melt into such a function to be vectorised with it.
 #pragma once
 
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) && \

@@ -56,7 +56,8 @@ void Pool::run(std::size_t count, const std::function<void(std::size_t)>& task) 
     std::lock_guard lock(mutex_);
     open_ = false;
   }
-  for (int spin = 0; taking_part_.load(std::memory_order_acquire) > 0 && spin < kSpins; ++spin) pause();
+  for (int spin = 0; taking_part_.load(std::memory_order_acquire) > 0 && spin < kSpins; ++spin)
+    pause();
   std::unique_lock lock(mutex_);
   done_.wait(lock, [this] { return taking_part_.load(std::memory_order_acquire) == 0; });
   task_ = nullptr;
@@ -67,8 +68,10 @@ void Pool::take_tasks(bool is_caller) {
   try {
     for (;;) {
       if (stop_) {
-        if (is_caller) stop_->throw_if_requested();
-        else if (stop_->requested()) throw Stopped();
+        if (is_caller)
+          stop_->throw_if_requested();
+        else if (stop_->requested())
+          throw Stopped();
       }
       const std::size_t k = next_.fetch_add(1);
       if (k >= count_) return;
@@ -84,7 +87,8 @@ void Pool::take_tasks(bool is_caller) {
 void Pool::work() {
   unsigned seen = 0;
   for (;;) {
-    for (int spin = 0; round_.load(std::memory_order_acquire) == seen && spin < kSpins; ++spin) pause();
+    for (int spin = 0; round_.load(std::memory_order_acquire) == seen && spin < kSpins; ++spin)
+      pause();
     {
       std::unique_lock lock(mutex_);
       wake_.wait(lock, [&] { return round_.load() != seen; });

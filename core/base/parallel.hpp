@@ -1,8 +1,8 @@
 // The only threads there are. A Pool belongs to one computation and dies with it: nothing global to
 // break after a fork, nothing shared between fits that run at the same time.
 //
-// Tasks are numbered and cut by the size of the data, never by the number of threads, and each writes
-// to its own place. So every result is the same for any number of threads.
+// Tasks are numbered and cut by the size of the data, never by the number of threads, and each
+// writes to its own place. So every result is the same for any number of threads.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -28,7 +28,8 @@ class Pool {
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
   Stop* stop() const { return stop_; }
 
-  // Working memory kept between calls, so that a product does not ask the system for pages each time.
+  // Working memory kept between calls, so that a product does not ask the system for pages each
+  // time.
   double* scratch(std::size_t count) {
     if (scratch_.size() < count) scratch_.resize(count);
     return scratch_.data();

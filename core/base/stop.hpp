@@ -24,9 +24,11 @@ class Stop {
     reason_.compare_exchange_strong(none, static_cast<int>(reason));
   }
   void set_deadline(double seconds_from_now) {
-    deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                   std::chrono::duration<double>(seconds_from_now));
-    has_deadline_ = true;
+    constexpr double century = 3e9;  // longer ones would overflow the clock
+    has_deadline_ = seconds_from_now < century;
+    if (has_deadline_)
+      deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                     std::chrono::duration<double>(seconds_from_now));
   }
   void set_hook(std::function<void()> hook) { hook_ = std::move(hook); }
 

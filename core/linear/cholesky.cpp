@@ -78,7 +78,8 @@ bool cholesky_solve(double* H, std::size_t d, double* b, Pool& pool) {
   // Padding to whole tiles by an identity block keeps the inner loops free of special cases.
   const std::size_t padded = (d + kTileColumns - 1) / kTileColumns * kTileColumns;
   std::vector<double> A(padded * padded, 0.0);
-  for (std::size_t j = 0; j < d; ++j) std::copy(H + j * d, H + j * d + j + 1, A.data() + j * padded);
+  for (std::size_t j = 0; j < d; ++j)
+    std::copy(H + j * d, H + j * d + j + 1, A.data() + j * padded);
   for (std::size_t j = d; j < padded; ++j) A[j * padded + j] = 1.0;
   std::vector<double> columns(2 * kPanel * padded);  // the panel transposed, and its negative
   for (std::size_t begin = 0; begin < padded; begin += kPanel) {
@@ -110,7 +111,8 @@ bool cholesky_solve(double* H, std::size_t d, double* b, Pool& pool) {
       }
     });
   }
-  for (std::size_t j = 0; j < d; ++j) std::copy(A.data() + j * padded, A.data() + j * padded + j + 1, H + j * d);
+  for (std::size_t j = 0; j < d; ++j)
+    std::copy(A.data() + j * padded, A.data() + j * padded + j + 1, H + j * d);
   solve_triangles(H, d, b);
   return true;
 }

@@ -30,14 +30,16 @@ DualDescent::DualDescent(const Rows& rows, const double* q, double* alpha, doubl
     Share share{{}, 0, 0, Random(seed + k), kInfinity, -kInfinity, {}, {}, {}};
     shares_.push_back(std::move(share));
   }
-  // Shares are drawn at random: rows often come sorted by class, and threads that each see one class
-  // only undo each other's work.
+  // Shares are drawn at random: rows often come sorted by class, and threads that each see one
+  // class only undo each other's work.
   Random draw(~seed);
   for (std::size_t i = 0; i < n; ++i) {
     Share& share = shares_[threads > 1 ? draw.below(threads) : 0];
-    if (q[i] == 0) continue;                         // weight zero: a_i = 0 for ever
-    if (norms_[i] == 0) alpha[i] = std::fabs(q[i]);  // the constant loss of an empty row
-    else share.order.push_back(static_cast<std::uint32_t>(i));
+    if (q[i] == 0) continue;  // weight zero: a_i = 0 for ever
+    if (norms_[i] == 0)
+      alpha[i] = std::fabs(q[i]);  // the constant loss of an empty row
+    else
+      share.order.push_back(static_cast<std::uint32_t>(i));
   }
   for (Share& share : shares_) share.active = share.order.size();
   in_windows_ = threads > 1;
@@ -61,10 +63,11 @@ void DualDescent::Share::end_epoch() {
   lower = epoch.least < 0 ? epoch.least : -kInfinity;
 }
 
-// Goes on through the share until it has touched `entries` non-zeros. Alone, w is the caller's and the
-// stop flag is polled; else both are seen to between windows.
+// Goes on through the share until it has touched `entries` non-zeros. Alone, w is the caller's and
+// the stop flag is polled; else both are seen to between windows.
 template <bool kAlone, class View>
-void DualDescent::visit(const View& rows, Share& share, double* w, std::size_t entries, Stop* stop) {
+void DualDescent::visit(const View& rows, Share& share, double* w, std::size_t entries,
+                        Stop* stop) {
   std::uint32_t* order = share.order.data();
   Epoch& epoch = share.epoch;
   const std::size_t end = epoch.entries + entries;
@@ -143,8 +146,8 @@ double DualDescent::merge(Pool& pool) {
   return k;
 }
 
-// One thread goes on with all rows in one random order. (Visiting one share after the other would need
-// several times as many epochs: what the shares disagree on is corrected once an epoch only.)
+// One thread goes on with all rows in one random order. (Visiting one share after the other would
+// need several times as many epochs: what the shares disagree on is corrected once an epoch only.)
 void DualDescent::fuse() {
   Share all{{}, 0, 0, shares_[0].random, -kInfinity, kInfinity, {}, {}, {}};
   for (const bool active : {true, false})
@@ -176,14 +179,17 @@ void DualDescent::epoch_in_windows(const View& rows, std::size_t window, Pool& p
 }
 
 DualDescent::Epoch DualDescent::epoch(Pool& pool) {
+  if (pool.stop()) pool.stop()->throw_if_requested();
   // Merging costs a few operations a feature, so a window touches several times as many.
   const std::size_t window = std::max<std::size_t>(4 * shape(rows_).width(), 1 << 16);
   if (shares_.size() > 1 && (!in_windows_ || last_entries_ < kWindows * window)) fuse();
   for (Share& share : shares_) share.begin_epoch();
   std::visit(
       [&](const auto& view) {
-        if (shares_.size() > 1) epoch_in_windows(view, window, pool);
-        else visit<true>(view, shares_[0], w_, kUnlimited, pool.stop());
+        if (shares_.size() > 1)
+          epoch_in_windows(view, window, pool);
+        else
+          visit<true>(view, shares_[0], w_, kUnlimited, pool.stop());
       },
       rows_);
   Epoch total{-kInfinity, kInfinity, 0, 0};

@@ -68,9 +68,11 @@ MAXMARGIN_INLINE bool active_after(double C, double B, double k) {
   return (loss > 0) | ((loss == 0) & (B > 0));
 }
 
-// Sums both slopes, and lists the kinks inside the bracket: few, so they are picked out without a branch.
-MAXMARGIN_CLONES Slopes bracket_part(const double* q, const double* p, const double* dp, Range range,
-                                     double low, double high, std::vector<Kink>& inside) {
+// Sums both slopes, and lists the kinks inside the bracket: few, so they are picked out without a
+// branch.
+MAXMARGIN_CLONES Slopes bracket_part(const double* q, const double* p, const double* dp,
+                                     Range range, double low, double high,
+                                     std::vector<Kink>& inside) {
   constexpr std::size_t block = 512;
   const bool unbounded = high == kInfinity;
   const double end = unbounded ? 0.0 : high;
@@ -155,7 +157,8 @@ std::pair<double, double> sampled_bracket(const double* q, const double* p, cons
   }
   std::sort(kinks.begin(), kinks.end(), [](const Kink& a, const Kink& b) { return a.k < b.k; });
   std::size_t position = 0;
-  while (position < kinks.size() && kinks[position].k * A0 + slope < 0) slope += kinks[position++].rise;
+  while (position < kinks.size() && kinks[position].k * A0 + slope < 0)
+    slope += kinks[position++].rise;
   const std::size_t margin = 3 * static_cast<std::size_t>(std::sqrt(kinks.size())) / 2 + 4;
   return {position > margin ? kinks[position - margin].k : 0.0,
           position + margin < kinks.size() ? kinks[position + margin].k : kInfinity};
@@ -215,7 +218,8 @@ struct SmoothedSum : Smoothed {
 };
 
 MAXMARGIN_CLONES SmoothedSum smoothed_part(const double* q, const double* nu, double sigma,
-                                           const double* p, const double* dp, double k, Range range) {
+                                           const double* p, const double* dp, double k,
+                                           Range range) {
   double value = 0, slope = 0, curvature = 0;
 #pragma omp simd reduction(+ : value, slope, curvature)
   for (std::size_t i = range.begin; i < range.end; ++i) {
@@ -248,7 +252,8 @@ struct MultipliersSum : Multipliers {
 };
 
 MAXMARGIN_CLONES MultipliersSum multipliers_part(const double* q, const double* nu, double sigma,
-                                                 const double* p, Range range, double* ya, double* h) {
+                                                 const double* p, Range range, double* ya,
+                                                 double* h) {
   double smoothed = 0, hinge = 0, sum = 0, inner = 0;
 #pragma omp simd reduction(+ : smoothed, hinge, sum, inner)
   for (std::size_t i = range.begin; i < range.end; ++i) {

@@ -1,4 +1,5 @@
-// The hinge loss of predictions, its exact line search, and the smoothed hinge of the Newton method.
+// The hinge loss of predictions, its exact line search, and the smoothed hinge of the Newton
+// method.
 //
 //   q_i  signed cost y_i C s_i: one number holds label and weight     p_i  prediction <w, x_i>
 //   hinge_i = max(0, |q_i| - q_i p_i)                                 l_i = -q_i where hinge_i > 0
@@ -16,8 +17,9 @@ double hinge(const double* q, const double* p, std::size_t n, double* l, Pool& p
 double hinge_along(const double* q, const double* p, const double* dp, double k, std::size_t n,
                    Pool& pool);
 
-// argmin_{k >= 0} of k^2 A0 / 2 + k B0 + sum_i max(0, |q_i| - q_i (p_i + k dp_i)), exactly, by weighted
-// selection in O(n) expected time: kinks outside a bracket found by sampling are only summed.
+// argmin_{k >= 0} of k^2 A0 / 2 + k B0 + sum_i max(0, |q_i| - q_i (p_i + k dp_i)), exactly, by
+// weighted selection in O(n) expected time: kinks outside a bracket found by sampling are only
+// summed.
 double hinge_search(const double* q, const double* p, const double* dp, std::size_t n, double A0,
                     double B0, Pool& pool);
 
@@ -31,9 +33,9 @@ Smoothed smoothed_along(const double* q, const double* nu, double sigma, const d
                         const double* dp, double k, std::size_t n, Pool& pool);
 
 struct Multipliers {
-  double smoothed;  // phi
-  double hinge;     // sum_i hinge_i at p
-  double sum;       // sum_i a_i
+  double smoothed;    // phi
+  double hinge;       // sum_i hinge_i at p
+  double sum;         // sum_i a_i
   std::size_t inner;  // rows with 0 < t_i < 1
 };
 // ya_i = y_i a_i;  h_i = sigma C_i where 0 < t_i < 1, else 0

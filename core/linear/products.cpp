@@ -28,7 +28,8 @@ MAXMARGIN_INLINE void predict_range(const ColumnRows<Value>& rows, Range range, 
       const double wj = w[j];
 #pragma omp simd
       for (std::size_t i = 0; i < length; ++i)
-        p[begin + i] += wj * static_cast<double>(x[static_cast<std::ptrdiff_t>(i) * rows.row_stride]);
+        p[begin + i] +=
+            wj * static_cast<double>(x[static_cast<std::ptrdiff_t>(i) * rows.row_stride]);
     }
   }
 }
@@ -59,12 +60,12 @@ MAXMARGIN_INLINE void combine_range(const ColumnRows<Value>& rows, Range range, 
 }
 
 // One overload per view, so that each is compiled for every target (templates cannot be cloned).
-#define MAXMARGIN_FOR_VIEW(View)                                                             \
+#define MAXMARGIN_FOR_VIEW(View)                                                              \
   MAXMARGIN_CLONES void predict_part(const View& rows, Range r, const double* w, double* p) { \
-    predict_range(rows, r, w, p);                                                            \
-  }                                                                                          \
+    predict_range(rows, r, w, p);                                                             \
+  }                                                                                           \
   MAXMARGIN_CLONES void combine_part(const View& rows, Range r, const double* l, double* a) { \
-    combine_range(rows, r, l, a);                                                            \
+    combine_range(rows, r, l, a);                                                             \
   }
 using SparseFloat32 = SparseRows<float, std::int32_t>;
 using SparseDouble32 = SparseRows<double, std::int32_t>;
@@ -82,8 +83,8 @@ MAXMARGIN_FOR_VIEW(SparseDouble64)
 
 // ---------------------------------------------------------------- how the work is cut
 
-// Pieces for sums of `length` numbers each: as many as keep all partial sums within a few vectors of
-// length n and `length`, so that memory does not grow with the number of threads.
+// Pieces for sums of `length` numbers each: as many as keep all partial sums within a few vectors
+// of length n and `length`, so that memory does not grow with the number of threads.
 std::size_t buffers_for(std::size_t n, std::size_t nnz, std::size_t length) {
   const std::size_t by_memory = 4 * (n + length) / std::max<std::size_t>(length, 1);
   return std::clamp<std::size_t>(std::min(nnz / 16384, by_memory), 1, 64);
@@ -222,8 +223,10 @@ void mirror_upper(double* H, std::size_t width) {
 void predict(const Rows& rows, const double* w, double* p, Pool& pool) {
   std::visit(
       [&](const auto& view) {
-        const std::size_t parts = std::min(pieces(view.nnz(), 16384), std::max<std::size_t>(view.n, 1));
-        pool.run(parts, [&](std::size_t k) { predict_part(view, part_of(view.n, parts, k), w, p); });
+        const std::size_t parts =
+            std::min(pieces(view.nnz(), 16384), std::max<std::size_t>(view.n, 1));
+        pool.run(parts,
+                 [&](std::size_t k) { predict_part(view, part_of(view.n, parts, k), w, p); });
       },
       rows);
 }
@@ -261,7 +264,8 @@ void gram(const Rows& rows, const double* h, std::size_t every, double* H, Pool&
           const std::size_t parts = std::clamp<std::size_t>(chosen.size() / 256, 1, 16);
           sum_over_rows(chosen.size(), std::min(parts, 2 + 100000 / width), width * width, H, pool,
                         [&](Range range, double* part) {
-                          gram_entries(view, chosen.data() + range.begin, chosen.data() + range.end, part);
+                          gram_entries(view, chosen.data() + range.begin, chosen.data() + range.end,
+                                       part);
                         });
         }
         mirror_upper(H, width);
@@ -281,8 +285,8 @@ double gram_steps_per_row(const Rows& rows) {
 void hessian_product(const Rows& rows, const double* h, const double* v, double* out, Pool& pool) {
   std::visit(
       [&](const auto& view) {
-        sum_over_rows(view.n, buffers_for(view.n, view.nnz(), view.width()), view.width(), out, pool,
-                      [&](Range range, double* part) {
+        sum_over_rows(view.n, buffers_for(view.n, view.nnz(), view.width()), view.width(), out,
+                      pool, [&](Range range, double* part) {
                         for (std::size_t i = range.begin; i < range.end; ++i)
                           if (h[i] != 0) add(view, i, h[i] * dot(view, i, v), part);
                       });

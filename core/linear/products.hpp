@@ -17,8 +17,8 @@ void combine(const Rows& rows, const double* l, double* a, Pool& pool);
 // out_i = ||x_i||^2
 void squared_norms(const Rows& rows, double* out, Pool& pool);
 
-// H = sum_i h_i x_i x_i^T        width x width, row-major, both triangles; rows with h_i = 0 cost nothing.
-// every > 1 takes only every so many of the other rows, each standing for `every` of them.
+// H = sum_i h_i x_i x_i^T        width x width, row-major, both triangles; rows with h_i = 0 cost
+// nothing. every > 1 takes only every so many of the other rows, each standing for `every` of them.
 void gram(const Rows& rows, const double* h, std::size_t every, double* H, Pool& pool);
 
 // What a row of `gram` costs, in multiplications by one entry of a row.

@@ -9,6 +9,7 @@ namespace maxmargin {
 namespace {
 constexpr double kDependent = 1e-13;  // smaller pivots, relative to the diagonal, count as zero
 constexpr int kRebuildAfter = 100;    // updates of the factor before rounding errors are swept out
+constexpr int kRefinements = 3;       // tries to get the last digits from the same support
 }  // namespace
 
 ReducedQP::ReducedQP() : support_{kZero} { rebuild(); }
@@ -18,7 +19,8 @@ void ReducedQP::append(double b, const double* products) {
   b_.push_back(b);
   beta_.push_back(0.0);
   H_.emplace_back(products, products + t + 1);
-  // Norms of planes fall by orders of magnitude during a run; the shift must not drown the small ones.
+  // Norms of planes fall by orders of magnitude during a run; the shift must not drown the small
+  // ones.
   const double norm = products[t];
   if (norm > 0 && (t == 0 || norm < shift_ / 16)) {
     shift_ = norm;
@@ -96,18 +98,8 @@ void ReducedQP::rebuild() {
   const std::vector<std::size_t> wanted = std::move(support_);
   support_.clear();
   L_.clear();
+  for (std::size_t plane : wanted) enter(plane);
   changes_since_rebuild_ = 0;
-  for (std::size_t plane : wanted) {
-    Vector row;
-    double pivot;
-    if (!append_to_factor(plane, row, pivot)) {
-      if (weight(plane) <= 0) continue;  // dependent and idle: not needed
-      pivot = kDependent * product(plane, plane);
-    }
-    row.push_back(std::sqrt(pivot));
-    L_.push_back(std::move(row));
-    support_.push_back(plane);
-  }
 }
 
 void ReducedQP::leave(std::size_t position) {
@@ -132,7 +124,7 @@ bool ReducedQP::move(const Vector& direction, double limit) {
   std::size_t blocking = kZero;
   for (std::size_t k = 0; k < support_.size(); ++k) {
     const double value = weight(support_[k]);
-    if (direction[k] < 0 && value + step * direction[k] <= 0) {
+    if (direction[k] < 0 && value <= step * -direction[k]) {
       step = value / -direction[k];
       blocking = k;
     }
@@ -141,40 +133,74 @@ bool ReducedQP::move(const Vector& direction, double limit) {
     double& value = weight(support_[k]);
     value = std::max(value + step * direction[k], 0.0);
   }
-  if (blocking == kZero) return false;
+  if (blocking == kZero || support_.size() == 1) return false;
   leave(blocking);
   return true;
 }
 
-bool ReducedQP::enter(std::size_t plane) {
-  Vector row;
-  double pivot;
-  while (!append_to_factor(plane, row, pivot)) {
-    // The plane depends on the support: shift weight to it until another plane is used up.
-    Vector direction = row;
-    backward(direction);
-    double sum = 0;
-    for (double value : direction) sum += value;
-    if (!(sum > 0.5 && sum < 2)) return false;  // rounding errors rule: weights could not sum to one
-    for (double& value : direction) value /= -sum;
-    double step = 1 - weight(plane);
-    for (std::size_t k = 0; k < support_.size(); ++k)
-      if (direction[k] < 0) step = std::min(step, weight(support_[k]) / -direction[k]);
-    weight(plane) += step;
-    if (!move(direction, step)) return false;
-  }
+void ReducedQP::append_row(std::size_t plane, Vector row, double pivot) {
   row.push_back(std::sqrt(pivot));
   L_.push_back(std::move(row));
   support_.push_back(plane);
   ++changes_since_rebuild_;
+}
+
+// Makes a plane part of the support. One that depends on the support can be traded for it at no
+// curvature: weight goes to it, or away from it, whichever gains, until it or a plane of the
+// support has none left. False if the plane did not stay.
+bool ReducedQP::enter(std::size_t plane) {
+  Vector row;
+  double pivot;
+  while (!append_to_factor(plane, row, pivot)) {
+    Vector direction = row;
+    backward(direction);
+    double sum = 0, slope = gradient(plane);
+    for (double value : direction) sum += value;
+    if (!(sum > 0.5 && sum < 2)) {  // no digit left: hand its weight to a neighbour
+      weight(support_.back()) += weight(plane);
+      weight(plane) = 0;
+      return false;
+    }
+    for (std::size_t k = 0; k < support_.size(); ++k) {
+      direction[k] /= -sum;
+      slope += direction[k] * gradient(support_[k]);
+    }
+    const bool away = slope < 0;
+    double step = away ? weight(plane) : 1.0;
+    std::size_t blocking = kZero;
+    for (std::size_t k = 0; k < support_.size(); ++k) {
+      if (away) direction[k] = -direction[k];
+      if (direction[k] < 0 && weight(support_[k]) < step * -direction[k]) {
+        step = weight(support_[k]) / -direction[k];
+        blocking = k;
+      }
+    }
+    for (std::size_t k = 0; k < support_.size(); ++k)
+      weight(support_[k]) = std::max(weight(support_[k]) + step * direction[k], 0.0);
+    weight(plane) = std::max(weight(plane) + (away ? -step : step), 0.0);
+    if (blocking == kZero) {
+      if (away) weight(plane) = 0;
+      return false;
+    }
+    if (support_.size() == 1) {  // the only plane is used up: this one takes its place
+      weight(support_[0]) = 0;
+      support_.clear();
+      L_.clear();
+    } else {
+      leave(blocking);
+    }
+  }
+  append_row(plane, std::move(row), pivot);
   return true;
 }
 
 int ReducedQP::to_optimum_over_support() {
   int dropped = 0;
   for (;;) {
+    // From the gradients at the current weights, not from b: so the errors of one round are seen
+    // and corrected in the next.
     Vector x(support_.size()), ones(support_.size(), 1.0);
-    for (std::size_t k = 0; k < support_.size(); ++k) x[k] = offset(support_[k]);
+    for (std::size_t k = 0; k < support_.size(); ++k) x[k] = gradient(support_[k]);
     forward(x);
     forward(ones);
     double x_sum = 0, ones_sum = 0;
@@ -182,10 +208,8 @@ int ReducedQP::to_optimum_over_support() {
       x_sum += x[k] * ones[k];
       ones_sum += ones[k] * ones[k];
     }
-    const double multiplier = (x_sum - 1) / ones_sum;
-    for (std::size_t k = 0; k < x.size(); ++k) x[k] -= multiplier * ones[k];
+    for (std::size_t k = 0; k < x.size(); ++k) x[k] -= x_sum / ones_sum * ones[k];
     backward(x);
-    for (std::size_t k = 0; k < x.size(); ++k) x[k] -= weight(support_[k]);
     if (!move(x, 1.0)) return dropped;
     ++dropped;
   }
@@ -195,7 +219,8 @@ int ReducedQP::to_optimum_over_support() {
 // feasible beta could gain at most.
 ReducedQP::Outlook ReducedQP::outlook(const Vector& gradients) const {
   Outlook found{kZero, kZero, 0, 0};
-  double best = 0, worst = zero_weight_ > 0 ? 0 : std::numeric_limits<double>::infinity(), attained = 0;
+  double best = 0, worst = zero_weight_ > 0 ? 0 : std::numeric_limits<double>::infinity(),
+         attained = 0;
   for (std::size_t j = 0; j < b_.size(); ++j) {
     attained += beta_[j] * gradients[j];
     if (gradients[j] > best) {
@@ -220,17 +245,22 @@ ReducedQP::Vector ReducedQP::gradients() const {
 
 int ReducedQP::follow_active_set(double tolerance) {
   const int limit = 20 + 4 * static_cast<int>(b_.size());
-  for (int steps = 0;;) {
+  for (int steps = 0, refined = 0;;) {
     if (changes_since_rebuild_ > kRebuildAfter) rebuild();
     steps += to_optimum_over_support();
     const Outlook next = outlook(gradients());
-    const bool inside = std::find(support_.begin(), support_.end(), next.up) != support_.end();
-    if (next.possible_gain <= tolerance || inside || steps >= limit || !enter(next.up)) return steps;
+    if (next.possible_gain <= tolerance || steps >= limit) return steps;
+    if (std::find(support_.begin(), support_.end(), next.up) != support_.end()) {
+      if (++refined > kRefinements) return steps;
+    } else if (!enter(next.up)) {
+      return steps;
+    }
     ++steps;
   }
 }
 
-// Moves weight from one plane to another, the pair of steepest slope: slow but immune to dependence.
+// Moves weight from one plane to another, the pair of steepest slope: slow but immune to
+// dependence.
 int ReducedQP::follow_pairs(double tolerance) {
   Vector g = gradients();
   const int limit = 200 + 20 * static_cast<int>(b_.size());
@@ -238,8 +268,8 @@ int ReducedQP::follow_pairs(double tolerance) {
   for (; steps < limit; ++steps) {
     const Outlook next = outlook(g);
     if (next.possible_gain <= tolerance || next.up == next.down) break;
-    const double curvature = product(next.up, next.up) + product(next.down, next.down) -
-                             2 * product(next.up, next.down);
+    const double curvature =
+        product(next.up, next.up) + product(next.down, next.down) - 2 * product(next.up, next.down);
     const double most = weight(next.down);
     const double step = curvature > 0 ? std::min(next.slope / curvature, most) : most;
     weight(next.up) += step;
@@ -247,23 +277,42 @@ int ReducedQP::follow_pairs(double tolerance) {
     for (std::size_t j = 0; j < b_.size(); ++j)
       g[j] -= step * (product(j, next.up) - product(j, next.down));
   }
-  if (steps > 0) {
-    support_.clear();
-    if (zero_weight_ > 0) support_.push_back(kZero);
-    for (std::size_t j = 0; j < b_.size(); ++j)
-      if (beta_[j] > 0) support_.push_back(j);
-    rebuild();
-  }
+  if (steps > 0) support_from_weights();
   return steps;
 }
 
-int ReducedQP::solve(double tolerance) {
-  const int steps = follow_active_set(tolerance);
-  double sum = zero_weight_;  // sweep out the rounding errors of the weights
+void ReducedQP::support_from_weights() {
+  support_.clear();
+  if (zero_weight_ > 0) support_.push_back(kZero);
+  for (std::size_t j = 0; j < b_.size(); ++j)
+    if (beta_[j] > 0) support_.push_back(j);
+  rebuild();
+}
+
+// b^T beta - 1/2 beta^T H beta, with weights that sum to one exactly.
+double ReducedQP::normalised_value() {
+  double sum = zero_weight_;
   for (double value : beta_) sum += value;
   for (double& value : beta_) value /= sum;
   zero_weight_ /= sum;
-  return outlook(gradients()).possible_gain <= tolerance ? steps : steps + follow_pairs(tolerance);
+  double value = 0;
+  for (std::size_t j = 0; j < b_.size(); ++j)
+    if (beta_[j] > 0) value += 0.5 * beta_[j] * (b_[j] + gradient(j));
+  return value;
+}
+
+int ReducedQP::solve(double tolerance) {
+  const Vector beta = beta_;
+  const double zero_weight = zero_weight_, before = normalised_value();
+  int steps = follow_active_set(tolerance);
+  const double value = normalised_value();
+  if (!(value >= before - tolerance)) {  // the factor had lost its digits
+    beta_ = beta;
+    zero_weight_ = zero_weight;
+    support_from_weights();
+  }
+  if (!(outlook(gradients()).possible_gain <= tolerance)) steps += follow_pairs(tolerance);
+  return steps;
 }
 
 }  // namespace maxmargin

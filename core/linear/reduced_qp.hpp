@@ -2,14 +2,15 @@
 //
 //   max_{beta >= 0, sum beta <= 1}   b^T beta - 1/2 beta^T H beta,      H_jk = <a_j, a_k>
 //
-// by a primal active set method: beta is the exact optimum over its support, whose Cholesky factor is
-// kept up to date, and one plane enters or leaves at a time. From one iteration of the outer method to
-// the next only a plane or two change, so a warm start needs a handful of O(support^2) updates. Where
-// planes are so close to dependent that the factor loses its digits, pairwise steps finish the work.
+// by a primal active set method: beta is the exact optimum over its support, whose Cholesky factor
+// is kept up to date, and one plane enters or leaves at a time. From one iteration of the outer
+// method to the next only a plane or two change, so a warm start needs a handful of O(support^2)
+// updates. Where planes are so close to dependent that the factor loses its digits, pairwise steps
+// finish the work.
 //
-// The weight left over, 1 - sum beta, belongs to a zero plane (a = 0, b = 0), so that the weights always
-// sum to one. Adding `shift` to every product then changes nothing but a constant, and makes the factor
-// exist whenever the planes of the support are affinely independent.
+// The weight left over, 1 - sum beta, belongs to a zero plane (a = 0, b = 0), so that the weights
+// always sum to one. Adding `shift` to every product then changes nothing but a constant, and makes
+// the factor exist whenever the planes of the support are affinely independent.
 #pragma once
 #include <cstddef>
 #include <vector>
@@ -48,6 +49,9 @@ class ReducedQP {
   int follow_pairs(double tolerance);
 
   bool append_to_factor(std::size_t plane, Vector& reduced, double& pivot) const;
+  void append_row(std::size_t plane, Vector row, double pivot);
+  void support_from_weights();
+  double normalised_value();
   bool enter(std::size_t plane);
   void leave(std::size_t position);
   void rebuild();

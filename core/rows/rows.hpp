@@ -1,5 +1,5 @@
-// Views of rows that lie in somebody else's memory: dense (row- or column-contiguous) or CSR, float32
-// or float64, int32 or int64 indices. Nothing is copied or converted; all sums are float64.
+// Views of rows that lie in somebody else's memory: dense (row- or column-contiguous) or CSR,
+// float32 or float64, int32 or int64 indices. Nothing is copied or converted; all sums are float64.
 //
 // `bias` appends a constant feature to every row without storing it: the weight vector then has
 // d + 1 entries, the last one belonging to it. bias = 0 means there is none.
@@ -103,9 +103,10 @@ struct SparseRows : Shape {
   }
 };
 
-using Rows = std::variant<DenseRows<float>, DenseRows<double>, ColumnRows<float>, ColumnRows<double>,
-                          SparseRows<float, std::int32_t>, SparseRows<double, std::int32_t>,
-                          SparseRows<float, std::int64_t>, SparseRows<double, std::int64_t>>;
+using Rows =
+    std::variant<DenseRows<float>, DenseRows<double>, ColumnRows<float>, ColumnRows<double>,
+                 SparseRows<float, std::int32_t>, SparseRows<double, std::int32_t>,
+                 SparseRows<float, std::int64_t>, SparseRows<double, std::int64_t>>;
 
 inline const Shape& shape(const Rows& rows) {
   return std::visit([](const auto& view) -> const Shape& { return view; }, rows);
@@ -117,9 +118,11 @@ inline Rows thinned(const Rows& rows, std::size_t step) {
 }
 
 // Refuses CSR structure that would make a loop read or write outside its arrays: row starts that
-// decrease, columns outside [0, d). One pass; the arrays may come from anywhere.
-void check_structure(const std::int32_t* starts, std::size_t n, const std::int32_t* indices, std::size_t d);
-void check_structure(const std::int64_t* starts, std::size_t n, const std::int64_t* indices, std::size_t d);
+// decrease, columns outside [0, d) or not increasing. The arrays may come from anywhere.
+void check_structure(const std::int32_t* starts, std::size_t n, const std::int32_t* indices,
+                     std::size_t d);
+void check_structure(const std::int64_t* starts, std::size_t n, const std::int64_t* indices,
+                     std::size_t d);
 
 // <w, x_i>, the constant feature included. Two running sums hide the latency of the additions.
 template <class View>

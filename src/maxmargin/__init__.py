@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from maxmargin import data, metrics, report
-    from maxmargin.estimators import LinearSVC, LinearSVCCV
+    from maxmargin.estimators import KernelSVC, KernelSVCCV, LinearSVC, LinearSVCCV
     from maxmargin.estimators.measure import MeasureSVC
     from maxmargin.estimators.ordinal import OrdinalSVC
     from maxmargin.estimators.rank import RankSVM
 
 __version__ = "0.1.0"
 __all__ = [
+    "KernelSVC",
+    "KernelSVCCV",
     "LinearSVC",
     "LinearSVCCV",
     "MeasureSVC",
@@ -29,6 +31,8 @@ __all__ = [
 
 # Imported when first used: scikit-learn alone takes longer to import than many a fit.
 _HOMES = {
+    "KernelSVC": "maxmargin.estimators.kernel",
+    "KernelSVCCV": "maxmargin.estimators.kernel",
     "LinearSVC": "maxmargin.estimators.linear",
     "LinearSVCCV": "maxmargin.estimators.linear_cv",
     "MeasureSVC": "maxmargin.estimators.measure",

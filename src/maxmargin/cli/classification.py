@@ -12,12 +12,14 @@ from maxmargin.cli.fitting import Evaluation, Table
 if TYPE_CHECKING:
     from maxmargin.cli.measures import Scores
     from maxmargin.data import Dataset
-    from maxmargin.models import LinearModel
+    from maxmargin.models import KernelModel, LinearModel
 
 MOST_CLASSES_SHOWN = 20  # a confusion table wider than this cannot be read; --json has it all
 
 
-def judged_by_score(model: LinearModel, dataset: Dataset, threads: int | None) -> Evaluation:
+def judged_by_score(
+    model: LinearModel | KernelModel, dataset: Dataset, threads: int | None
+) -> Evaluation:
     """Labels and, if there are two classes, the ROC area of the scores."""
     values = model.decision_function(dataset.X, threads)
     binary = values.ndim == 1

@@ -1,4 +1,4 @@
-"""``maxmargin cv``: the best C by cross-validation, each solution warm-starting the next."""
+"""``maxmargin cv``: the best C (and gamma) by cross-validation, each solution starting the next."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from typing import Annotated
 
 import typer
 
-from maxmargin.cli import fitting, options
+from maxmargin.cli import fitting, kinds, options
 from maxmargin.cli.console import Messages, print_json, print_table
-from maxmargin.cli.kinds import linear
-from maxmargin.cli.train import check_target
+from maxmargin.cli.train import check_target, typed
+
+SEARCHED = ("linear", "kernel")
 
 
 def cv(
+    context: typer.Context,
     data: Annotated[str, typer.Argument(metavar="TRAIN", help=options.DATA_HELP)],
     model: Annotated[
         str | None,
@@ -22,6 +24,17 @@ def cv(
         str,
         typer.Option("--Cs", metavar="LIST", help="Values as 0.01,0.1,1 or how many to try."),
     ] = "10",
+    kind: options.KindChoice = options.Kind.linear,
+    gammas: Annotated[
+        str,
+        typer.Option("--gammas", metavar="LIST", help="--kind kernel: values, or how many."),
+    ] = "10",
+    kernel: options.KernelChoice = options.KernelName.rbf,
+    memory: options.Memory = None,
+    picture: Annotated[
+        str | None,
+        typer.Option("--picture", metavar="FILE", help="--kind kernel: draw the errors."),
+    ] = None,
     folds: Annotated[int, typer.Option("-v", "--folds", min=2, help="Parts to split into.")] = 5,
     tol: options.Tolerance = 1e-3,
     bias: options.Bias = 1.0,
@@ -42,6 +55,12 @@ def cv(
     from maxmargin.cli import rows
     from maxmargin.models import save
 
+    if kind.value not in SEARCHED:
+        raise typer.BadParameter(
+            f"--kind {kind.value}: cv searches for {' or '.join(SEARCHED)} machines; in Python, "
+            "scikit-learn's GridSearchCV takes the estimators of all kinds"
+        )
+    kinds.check_options(kind.value, typed(context), solver.value)
     tried = values_of(Cs)
     messages = Messages(quiet)
     if model is not None:
@@ -59,7 +78,22 @@ def cv(
         max_iter=max_iter,
         threads=threads,
         seed=seed,
+        kernel=kernel.value,
+        memory=memory,
     )
+    if kind is options.Kind.kernel:
+        from maxmargin.cli.kinds import kernel as machines
+
+        trained = machines.search(
+            dataset, tried, values_of(gammas, "--gammas"), folds, choices, messages
+        )
+        if model is not None:
+            save(trained.model, model)
+        messages.clear()
+        machines.report_grid(trained, folds, picture, json)
+        return
+    from maxmargin.cli.kinds import linear
+
     found = linear.search(dataset, tried, folds, choices, messages.callback())
     if model is not None:
         save(found.fitted.model, model)
@@ -89,7 +123,7 @@ def cv(
         messages.say(f"model with C = {found.C:g} in {model}")
 
 
-def values_of(text: str) -> int | list[float]:
+def values_of(text: str, option: str = "--Cs") -> int | list[float]:
     """``10`` as a number of values to choose, ``0.1,1`` as the values."""
     try:
         if "," not in text and text.isdigit():
@@ -97,5 +131,5 @@ def values_of(text: str) -> int | list[float]:
         return [float(word) for word in text.split(",")]
     except ValueError:
         raise typer.BadParameter(
-            f"--Cs {text!r}: expected numbers with commas between them, or how many to try"
+            f"{option} {text!r}: expected numbers with commas between them, or how many to try"
         ) from None

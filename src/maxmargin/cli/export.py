@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -11,14 +12,16 @@ import typer
 def export(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="From train, or of LIBLINEAR.")],
     out: Annotated[
-        str, typer.Argument(metavar="OUT", help="Ending in .liblinear, .onnx or .safetensors.")
+        str,
+        typer.Argument(metavar="OUT", help="Ending in .liblinear, .libsvm, .onnx or .safetensors."),
     ],
 ) -> None:
-    """Write a model as LIBLINEAR text, ONNX, or maxmargin's own file."""
-    from maxmargin.models import liblinear_text, load_model, onnx_export, save
+    """Write a model as LIBLINEAR or LIBSVM text, ONNX, or maxmargin's own file."""
+    from maxmargin.models import liblinear_text, libsvm_text, load_model, onnx_export, save
 
-    writers = {
+    writers: dict[str, Callable[..., None]] = {
         ".liblinear": liblinear_text.write,
+        ".libsvm": libsvm_text.write,
         ".onnx": onnx_export.to_onnx,
         ".safetensors": save,
     }

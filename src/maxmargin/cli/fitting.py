@@ -38,6 +38,9 @@ class Choices:
     k: float | None = None
     beta: float | None = None
     order: str | None = None
+    kernel: str = "rbf"
+    gamma: str = "scale"
+    memory: str | None = None
 
     def __post_init__(self) -> None:
         measure = self.measure or DEFAULT_MEASURE

@@ -17,6 +17,7 @@ class Kind(StrEnum):
     rank = "rank"
     ordinal = "ordinal"
     measure = "measure"
+    kernel = "kernel"
 
 
 class Measure(StrEnum):
@@ -29,6 +30,15 @@ class Measure(StrEnum):
     recall_at_k = "recall_at_k"
     roc_auc = "roc_auc"
     error = "error"
+
+
+class KernelName(StrEnum):
+    """Kernels by name."""
+
+    rbf = "rbf"
+    laplacian = "laplacian"
+    poly = "poly"
+    linear = "linear"
 
 
 class Format(StrEnum):
@@ -122,6 +132,19 @@ Order = Annotated[
     str | None,
     typer.Option(
         "--order", metavar="LIST", help="--kind ordinal: labels from low to high, as bad,fair,good."
+    ),
+]
+KernelChoice = Annotated[
+    KernelName, typer.Option("--kernel", help="--kind kernel: the kernel function.")
+]
+Gamma = Annotated[
+    str,
+    typer.Option("--gamma", metavar="G", help="--kind kernel: its gamma, scale or auto."),
+]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory", metavar="BYTES", help="--kind kernel: for the kernel matrix, e.g. 2GB."
     ),
 ]
 MaxTime = Annotated[

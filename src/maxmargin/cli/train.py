@@ -32,6 +32,9 @@ def train(
     k: options.AtK = None,
     beta: options.Beta = None,
     order: options.Order = None,
+    kernel: options.KernelChoice = options.KernelName.rbf,
+    gamma: options.Gamma = "scale",
+    memory: options.Memory = None,
     max_time: options.MaxTime = None,
     max_iter: options.MaxIter = None,
     threads: options.Threads = None,
@@ -66,6 +69,9 @@ def train(
         k=k,
         beta=beta,
         order=order,
+        kernel=kernel.value,
+        gamma=gamma,
+        memory=memory,
     )
     machine = kinds.machine(kind.value)
     messages = Messages(quiet)

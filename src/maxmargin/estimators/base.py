@@ -62,14 +62,14 @@ REASONS = {
 }
 
 
-def warn_if_missed(certificate: Certificate, tol: float) -> None:
+def warn_if_missed(certificate: Certificate | None, tol: float) -> None:
     """Says so, with the gap reached, if an answer is not within the tolerance."""
-    if certificate.status is Status.OPTIMAL:
+    if certificate is None or certificate.status is Status.OPTIMAL:
         return
     warnings.warn(
         f"training ended with a relative duality gap of {certificate.relative_gap:.2g} (tol is "
         f"{tol:g}) because {REASONS[certificate.status]}. The model is the best so far; "
         "certificate_ says how good it is.",
         ConvergenceWarning,
-        stacklevel=3,
+        stacklevel=4,
     )

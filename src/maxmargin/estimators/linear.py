@@ -34,7 +34,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """The fitted attributes, from what training gave."""
         self._adopt_model(trained.model)
         self.history_ = trained.history
-        warn_if_missed(self.certificate_, self.tol)
+        warn_if_missed(trained.model.certificate, self.tol)
 
     def _adopt_model(self, model: LinearModel) -> None:
         self.coef_, self.intercept_, self.classes_ = model.coef, model.intercept, model.classes
@@ -220,7 +220,7 @@ def plain_parameters(estimator) -> dict:
 
 def _from_model(model: LinearModel) -> LinearSVC:
     known = LinearSVC().get_params()
-    estimator = LinearSVC(**{k: v for k, v in model.parameters.items() if k in known})
+    estimator = LinearSVC().set_params(**{k: v for k, v in model.parameters.items() if k in known})
     estimator._adopt_model(model)
     estimator.history_ = []
     estimator.n_features_in_ = model.n_features

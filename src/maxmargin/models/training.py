@@ -14,8 +14,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
+from typing import Any, Literal
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from maxmargin.solvers.run import catch_interrupts
 
 SMALL_NNZ = 50_000
 STEPS, STEPS_FROM_SAMPLE = 10, 4  # of Newton on all rows, from nothing and from a sample's solution
+CORES = 2
 FETCH = 30  # entries that could be summed while a row comes from memory
 NNZ_PER_THREAD = 50_000  # less work than this is done before a second thread has started
 
@@ -60,14 +62,14 @@ class Plan:
 
     def __post_init__(self) -> None:
         for name in ("C", "tol"):
-            value = getattr(self, name)
-            if not (isinstance(value, Real) and value > 0 and math.isfinite(value)):
+            value: Any = getattr(self, name)
+            if not (isinstance(value, Real) and float(value) > 0 and math.isfinite(value)):
                 raise ValueError(f"{name} must be a positive number; got {value!r}")
         if not (self.bias >= 0 and math.isfinite(self.bias)):
             raise ValueError(f"the bias feature must be a number >= 0; got {self.bias!r}")
         for name in ("max_iter", "max_time", "threads"):
             value = getattr(self, name)
-            if value is not None and not (isinstance(value, Real) and value > 0):
+            if value is not None and not (isinstance(value, Real) and float(value) > 0):
                 raise ValueError(f"{name} must be positive, or None for no limit; got {value!r}")
         if self.solver not in ("auto", *SOLVERS):
             raise ValueError(f"solver {self.solver!r} is none of auto, {', '.join(SOLVERS)}")
@@ -113,9 +115,10 @@ def train(
     positives = [1] if len(classes) == 2 else list(range(len(classes)))
     rows = ArrayRows(X, plan.bias)
     threads = useful_threads(plan.threads, rows)
-    solver = pick_solver(rows, cost, threads) if plan.solver == "auto" else plan.solver
+    solver = pick_solver(rows, cost) if plan.solver == "auto" else plan.solver
     side_by_side = min(threads, len(positives))
-    fitting = starts is not None and fits(starts, len(positives), rows)
+    if starts is not None and not fits(starts, len(positives), rows):
+        starts = None
     clock = Clock()
 
     def solve(k: int) -> Solution:
@@ -126,7 +129,7 @@ def train(
         pool = _core.Pool(threads if side_by_side == 1 else 1, stop)
         loss = Hinge(np.where(codes == positives[k], 1.0, -1.0), cost, pool)
         settings = Settings(plan.tol, plan.max_iter, plan.seed, plan.callback, stop)
-        start = starts[k] if fitting else None
+        start = None if starts is None else starts[k]
         solution = SOLVERS[solver](rows.with_pool(pool), loss, settings, cost, start)
         if solution.certificate.status is Status.CALLBACK:
             interrupts.interrupt()
@@ -138,8 +141,18 @@ def train(
         else:
             with ThreadPoolExecutor(side_by_side) as executor:
                 solutions = list(executor.map(solve, range(len(positives))))
+    if any(solution.certificate.status is Status.CALLBACK for solution in solutions):
+        solutions = [stopped_by_callback(solution) for solution in solutions]
     model = _model(rows.d, classes, solver, solutions, plan)
     return Trained(model, solutions, [_start(solution, cost) for solution in solutions])
+
+
+def stopped_by_callback(solution: Solution) -> Solution:
+    """The callback ended one problem, and the interrupt of the others was its doing."""
+    certificate = solution.certificate
+    if certificate.status is not Status.INTERRUPTED:
+        return solution
+    return replace(solution, certificate=replace(certificate, status=Status.CALLBACK))
 
 
 def check_classes(y: np.ndarray) -> np.ndarray:
@@ -197,10 +210,11 @@ def row_costs(
     return plan.C * weight * per_class[codes]
 
 
-def pick_solver(rows: ArrayRows, cost: np.ndarray, threads: int) -> str:
+def pick_solver(rows: ArrayRows, cost: np.ndarray) -> str:
     """The method that should be fastest, by costs measured in entries of rows looked at.
 
-    Newton: a few passes and a Gram matrix a step, in parallel. Dual descent: about 4 + 10 C ||x||^2
+    Newton: a few passes and a Gram matrix a step, in parallel (on two cores, say: the choice
+    must not depend on how many a machine happens to have). Dual descent: about 4 + 10 C ||x||^2
     epochs one after the other, whose visits in random order also cost the fetching of the rows.
     Small problems take a millisecond either way: there the answer that needs no seed is better.
     """
@@ -211,13 +225,13 @@ def pick_solver(rows: ArrayRows, cost: np.ndarray, threads: int) -> str:
     if rows.nnz < SMALL_NNZ:
         return "newton"
     steps = STEPS_FROM_SAMPLE if newton.sample_steps(rows) else STEPS
-    newton_cost = steps * (3 * rows.nnz + newton.hessian_cost(rows)) / threads
+    newton_cost = steps * (3 * rows.nnz + newton.hessian_cost(rows)) / CORES
     hardness = float(np.mean(cost * rows.squared_norms()))
     dual_cost = (4 + 10 * hardness) * (2 * rows.nnz + FETCH * rows.n)
     return "newton" if newton_cost < dual_cost else "dual"
 
 
-def _bundle(method: str):
+def _bundle(method: Literal["ocas", "cpa"]):
     def solve(rows, loss, settings, cost, start) -> Solution:
         from maxmargin.solvers import bundle
 

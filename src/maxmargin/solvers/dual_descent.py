@@ -9,14 +9,12 @@ that bring back rows set aside wrongly, and a better primal point on the line fr
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
 from maxmargin.losses.hinge import Hinge
-from maxmargin.problem import Certificate, Settings, Solution
+from maxmargin.problem import Certificate, Settings, Solution, Status
 from maxmargin.solvers.bundle import Point, line_search
 from maxmargin.solvers.run import Run
 from maxmargin.solvers.vectors import norm2
@@ -26,6 +24,7 @@ from maxmargin.solvers.vectors import norm2
 LEAST_WORK = 1.0
 WORK_SHARE = 0.2
 PROGRESS = 0.3
+EPOCHS = 100_000  # a run that needs more (C huge beside the rows) is another solver's task
 
 
 def solve(
@@ -42,8 +41,11 @@ def solve(
         w = rows.combine(np.copysign(a, loss.q)) if a0 is not None else np.zeros(rows.width)
         descent = _core.DualDescent(rows.core, loss.q, a, w, settings.seed, rows.pool)
         looks, epochs = Looks(rows.nnz + rows.n), 0
-        most_epochs = settings.max_iter or sys.maxsize
+        most_epochs = settings.max_iter or EPOCHS
         while not run.record(epochs, state.point.P, state.D):
+            if epochs >= most_epochs:
+                run.status = Status.MAX_ITER
+                break
             epochs += visit(descent, rows, looks, most_epochs - epochs)
             p = rows.predict(w)
             descent.refresh(p)

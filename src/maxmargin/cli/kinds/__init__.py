@@ -42,7 +42,7 @@ class Entry:
 
     module: str
     solvers: tuple[str, ...]
-    options: frozenset[str]  # parameters of `train` that not every kind takes
+    options: frozenset[str]  # parameters of `train` and `cv` that not every kind takes
 
 
 CUTTING_PLANES = ("auto", "ocas", "cpa")
@@ -57,6 +57,11 @@ KINDS = {
     "ordinal": Entry("ordinal", CUTTING_PLANES, frozenset({"class_weight", "order"})),
     "measure": Entry(
         "measure", CUTTING_PLANES, frozenset({"bias", "class_weight", "measure", "k", "beta"})
+    ),
+    "kernel": Entry(
+        "kernel",
+        ("auto",),
+        frozenset({"class_weight", "seed", "kernel", "gamma", "gammas", "memory", "picture"}),
     ),
 }
 
@@ -76,7 +81,7 @@ def machine_of(model: Any) -> Machine:
 def check_options(kind: str, given: Collection[str], solver: str) -> None:
     """Refuse what a kind does not take, rather than ignore it.
 
-    `given` are the parameters of `train` that were typed.
+    `given` are the parameters of `train` or `cv` that were typed.
     """
     taken = KINDS[kind].options
     for name in sorted(given):

@@ -1,0 +1,241 @@
+#include <nanobind/stl/tuple.h>
+
+#include "common.hpp"
+#include "kernel/functions.hpp"
+#include "kernel/rows.hpp"
+#include "kernel/two_variable.hpp"
+
+namespace maxmargin {
+
+namespace {
+
+using FloatMatrix = nb::ndarray<float, nb::ndim<2>, nb::device::cpu>;
+using ConstFloatMatrix = nb::ndarray<const float, nb::ndim<2>, nb::device::cpu>;
+using IntMatrix = nb::ndarray<std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using ConstIntMatrix = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using RangeArray = nb::ndarray<const std::int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
+using Release = nb::call_guard<nb::gil_scoped_release>;
+
+template <class Array>
+MatrixView view_of(const Array& K) {
+  check(K.stride(1) == 1 || K.shape(1) <= 1, "the rows of a kernel matrix must be contiguous");
+  // The view is shared by readers and writers; bindings that only read never write through it.
+  return {const_cast<float*>(K.data()), K.shape(0), K.shape(1),
+          static_cast<std::size_t>(K.stride(0))};
+}
+
+template <class Array>
+MatrixView square_view(const Array& K) {
+  check(K.shape(0) == K.shape(1), "a kernel matrix must be square; got " +
+                                      std::to_string(K.shape(0)) + " x " +
+                                      std::to_string(K.shape(1)));
+  return view_of(K);
+}
+
+std::vector<Range> ranges_of(const RangeArray& ranges, std::size_t n) {
+  std::vector<Range> result;
+  for (std::size_t k = 0; k < ranges.shape(0); ++k) {
+    const std::int64_t begin = ranges(k, 0), end = ranges(k, 1);
+    check(begin >= 0 && begin <= end && static_cast<std::size_t>(end) <= n,
+          "the range [" + std::to_string(begin) + ", " + std::to_string(end) +
+              ") of points lies outside [0, " + std::to_string(n) + ")");
+    if (begin < end)
+      result.push_back({static_cast<std::size_t>(begin), static_cast<std::size_t>(end)});
+  }
+  return result;
+}
+
+// Kernel rows together with the arrays they look into.
+struct MatrixHandle : KernelRows {
+  explicit MatrixHandle(ConstFloatMatrix K) : held(K), rows(square_view(held)) {
+    diagonal_ = rows.diagonals();
+  }
+  std::size_t n() const override { return rows.n(); }
+  const float* row(std::size_t i) override { return rows.row(i); }
+  bool whole() const override { return true; }
+  ConstFloatMatrix held;
+  MatrixRows rows;
+};
+
+struct TwoVariableHandle {
+  Out<double> beta, r;
+  In<double> c;
+  ConstIntMatrix neighbours;
+  TwoVariable solver;
+};
+
+void bind_functions(nb::module_& m) {
+  nb::enum_<KernelKind>(m, "KernelKind")
+      .value("distance", KernelKind::distance)
+      .value("rbf", KernelKind::rbf)
+      .value("laplacian", KernelKind::laplacian)
+      .value("poly", KernelKind::poly)
+      .value("linear", KernelKind::linear);
+  nb::enum_<MatrixFault>(m, "MatrixFault")
+      .value("none", MatrixFault::none)
+      .value("not_finite", MatrixFault::not_finite)
+      .value("asymmetric", MatrixFault::asymmetric)
+      .value("indefinite", MatrixFault::indefinite);
+  nb::class_<KernelFunction>(m, "KernelFunction", "A kernel of inner products and norms.")
+      .def(
+          "__init__",
+          [](KernelFunction* self, KernelKind kind, double gamma, double coef0, int degree) {
+            new (self) KernelFunction{kind, gamma, coef0, degree};
+          },
+          nb::arg("kind"), nb::arg("gamma") = 1.0, nb::arg("coef0") = 0.0, nb::arg("degree") = 3)
+      .def("diagonal", &KernelFunction::diagonal, nb::arg("squared_norm"));
+
+  m.def(
+      "kernel_values",
+      [](const KernelFunction& k, OutMatrix<double> products, In<double> row_norms,
+         In<double> column_norms, Pool& pool) {
+        check_length(row_norms.shape(0), products.shape(0), "row_norms");
+        check_length(column_norms.shape(0), products.shape(1), "column_norms");
+        kernel_values(k, products.data(), products.shape(0), products.shape(1), row_norms.data(),
+                      column_norms.data(), pool);
+      },
+      Release(), nb::arg("function"), nb::arg("products").noconvert(), nb::arg("row_norms"),
+      nb::arg("column_norms"), nb::arg("pool"), "In place: inner products become kernel values.");
+  m.def(
+      "fill_symmetric",
+      [](const KernelFunction& k, OutMatrix<double> products, std::size_t row, std::size_t column,
+         In<double> norms, FloatMatrix K, Pool& pool) {
+        const MatrixView view = square_view(K);
+        const ProductTile tile{products.data(), products.shape(0), products.shape(1), row, column};
+        check_length(norms.shape(0), view.n, "norms");
+        check(row <= column && row + tile.rows <= view.n && column + tile.columns <= view.n,
+              "the tile of inner products does not fit above the diagonal of the kernel matrix");
+        fill_symmetric(k, tile, norms.data(), view, pool);
+      },
+      Release(), nb::arg("function"), nb::arg("products").noconvert(), nb::arg("row"),
+      nb::arg("column"), nb::arg("norms"), nb::arg("K").noconvert(), nb::arg("pool"),
+      "A tile of inner products on or right of the diagonal becomes kernel values, mirrored.");
+  m.def(
+      "kernel_from_distances",
+      [](const KernelFunction& k, ConstFloatMatrix D, FloatMatrix K, Pool& pool) {
+        check(k.kind == KernelKind::rbf || k.kind == KernelKind::laplacian,
+              "only the rbf and laplacian kernels are functions of the distance");
+        const MatrixView from = square_view(D), to = square_view(K);
+        check_length(to.n, from.n, "K");
+        kernel_from_distances(k, from, to, pool);
+      },
+      Release(), nb::arg("function"), nb::arg("D").noconvert(), nb::arg("K").noconvert(),
+      nb::arg("pool"));
+  m.def(
+      "nearest_columns",
+      [](ConstFloatMatrix distances, std::size_t first, IntMatrix nearest, Pool& pool) {
+        check_length(nearest.shape(0), distances.shape(0), "nearest");
+        nearest_columns(view_of(distances), first, nearest.shape(1), nearest.data(), pool);
+      },
+      Release(), nb::arg("distances").noconvert(), nb::arg("first"), nb::arg("nearest").noconvert(),
+      nb::arg("pool"));
+  m.def(
+      "check_matrix",
+      [](ConstFloatMatrix K, Pool& pool) {
+        const MatrixCheck found = check_matrix(square_view(K), pool);
+        return std::tuple(found.fault, found.row, found.column);
+      },
+      Release(), nb::arg("K").noconvert(), nb::arg("pool"), "(fault, row, column)");
+}
+
+void bind_kernel_rows(nb::module_& m) {
+  nb::class_<KernelRows>(m, "KernelRows", "Kernel rows behind row(i) and diagonal(i).")
+      .def_prop_ro("n", &KernelRows::n)
+      .def_prop_ro("whole", &KernelRows::whole)
+      .def_prop_ro(
+          "diagonal",
+          [](const KernelRows& self) { return give(std::vector<double>(self.diagonals())); },
+          nb::rv_policy::move)
+      .def("row", [](KernelRows& self, std::size_t i) {
+        check(i < self.n(), "row " + std::to_string(i) + " of " + std::to_string(self.n()));
+        const float* row = self.row(i);
+        return give(std::vector<float>(row, row + self.n()));
+      });
+  nb::class_<MatrixHandle, KernelRows>(m, "MatrixRows", "A whole kernel matrix, used in place.")
+      .def(nb::init<ConstFloatMatrix>(), nb::arg("K").noconvert());
+  nb::class_<CachedRows, KernelRows>(m, "CachedRows", "The kernel rows used last, within a budget.")
+      .def(
+          "__init__",
+          [](CachedRows* self, const RowsHandle& rows, const KernelFunction& k,
+             std::size_t capacity,
+             Pool& pool) { new (self) CachedRows(rows.view, k, capacity, pool); },
+          nb::keep_alive<1, 2>(), nb::keep_alive<1, 5>(), nb::arg("rows"), nb::arg("function"),
+          nb::arg("capacity"), nb::arg("pool"))
+      .def_ro_static("least", &CachedRows::kLeast)
+      .def_prop_ro("capacity", &CachedRows::capacity)
+      .def_prop_ro("computed", &CachedRows::computed);
+  m.def(
+      "add_rows",
+      [](KernelRows& rows, In<std::int64_t> indices, In<double> coefficients, RangeArray ranges,
+         Out<double> out, Pool& pool) {
+        check_length(coefficients.shape(0), indices.shape(0), "coefficients");
+        check_length(out.shape(0), rows.n(), "out");
+        for (std::size_t q = 0; q < indices.shape(0); ++q)
+          check(
+              indices(q) >= 0 && static_cast<std::size_t>(indices(q)) < rows.n(),
+              "index " + std::to_string(indices(q)) + " of " + std::to_string(rows.n()) + " rows");
+        add_rows(rows, indices.data(), coefficients.data(), indices.shape(0),
+                 ranges_of(ranges, rows.n()), out.data(), pool);
+      },
+      Release(), nb::arg("rows"), nb::arg("indices"), nb::arg("coefficients"), nb::arg("ranges"),
+      nb::arg("out").noconvert(), nb::arg("pool"),
+      "out += sum_q coefficients[q] row(indices[q]) over the columns of the ranges");
+}
+
+void bind_solver(nb::module_& m) {
+  nb::enum_<RunEnd>(m, "RunEnd")
+      .value("tolerance", RunEnd::tolerance)
+      .value("limit", RunEnd::limit)
+      .value("stopped", RunEnd::stopped)
+      .value("stalled", RunEnd::stalled);
+  nb::class_<TwoVariableHandle>(m, "TwoVariable",
+                                "Steps in two dual variables; see two_variable.py.")
+      .def(
+          "__init__",
+          [](TwoVariableHandle* self, KernelRows& rows, RangeArray ranges, Out<double> beta,
+             Out<double> r, In<double> c, ConstIntMatrix neighbours, std::size_t n_neighbours,
+             int working_set, bool clipped, std::uint64_t seed) {
+            check_length(beta.shape(0), rows.n(), "beta");
+            check_length(r.shape(0), rows.n(), "r");
+            check_length(c.shape(0), rows.n(), "c");
+            const bool has_table = neighbours.shape(1) > 0;
+            if (has_table) check_length(neighbours.shape(0), rows.n(), "neighbours");
+            for (std::size_t q = 0; q < neighbours.shape(0) * neighbours.shape(1); ++q)
+              check(neighbours.data()[q] < static_cast<std::int64_t>(rows.n()),
+                    "a neighbour lies outside the data");
+            const Neighbours near{has_table ? neighbours.data() : nullptr,
+                                  has_table ? neighbours.shape(1) : 0, n_neighbours};
+            new (self) TwoVariableHandle{
+                beta, r, c, neighbours,
+                TwoVariable(rows, ranges_of(ranges, rows.n()), {beta.data(), r.data(), c.data()},
+                            near, {working_set, clipped, seed})};
+          },
+          nb::keep_alive<1, 2>(), nb::arg("rows"), nb::arg("ranges"), nb::arg("beta").noconvert(),
+          nb::arg("r").noconvert(), nb::arg("c").noconvert(), nb::arg("neighbours").noconvert(),
+          nb::arg("n_neighbours"), nb::arg("working_set") = 7, nb::arg("clipped") = true,
+          nb::arg("seed") = 0)
+      .def(
+          "begin", [](TwoVariableHandle& self) { self.solver.begin(); }, Release())
+      .def(
+          "run",
+          [](TwoVariableHandle& self, double tolerance, std::uint64_t limit, Stop* stop,
+             bool owns_stop) { return self.solver.run(tolerance, limit, stop, owns_stop); },
+          Release(), nb::arg("tolerance"), nb::arg("limit"), nb::arg("stop").none() = nb::none(),
+          nb::arg("owns_stop") = true)
+      .def_prop_ro("T", [](const TwoVariableHandle& self) { return self.solver.T(); })
+      .def_prop_ro("E", [](const TwoVariableHandle& self) { return self.solver.E(); })
+      .def_prop_ro("S", [](const TwoVariableHandle& self) { return self.solver.S(); })
+      .def_prop_ro("gained", [](const TwoVariableHandle& self) { return self.solver.gained(); })
+      .def_prop_ro("iterations",
+                   [](const TwoVariableHandle& self) { return self.solver.iterations(); });
+}
+
+}  // namespace
+
+void bind_kernel(nb::module_& m) {
+  bind_functions(m);
+  bind_kernel_rows(m);
+  bind_solver(m);
+}
+
+}  // namespace maxmargin

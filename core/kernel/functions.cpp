@@ -1,0 +1,252 @@
+#include "kernel/functions.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <vector>
+
+#include "base/clones.hpp"
+
+namespace maxmargin {
+
+namespace {
+
+constexpr std::size_t kTile = 64;  // a tile and its mirror image stay in the first-level cache
+
+// exp(x) for x <= 0 in float32, within 2 units in the last place; below -87 it is 0. Without
+// branches, so that the loop around it is vectorised: x = m ln 2 + t, |t| <= ln 2 / 2, exp(t) by a
+// polynomial.
+MAXMARGIN_INLINE float exp_negative(float x) {
+  const float bounded = x < -87.0f ? -87.0f : x;
+  // Adding 1.5 * 2^23 rounds to the nearest integer and leaves it in the low bits.
+  const float shifted = bounded * 1.44269504f + 12582912.0f;
+  const float m = shifted - 12582912.0f;
+  const float t = (bounded - m * 0.693359375f) - m * -2.12194440e-4f;
+  float p = 1.9875691500e-4f;
+  p = p * t + 1.3981999507e-3f;
+  p = p * t + 8.3334519073e-3f;
+  p = p * t + 4.1665795894e-2f;
+  p = p * t + 1.6666665459e-1f;
+  p = p * t + 5.0000001201e-1f;
+  p = p * t * t + t + 1.0f;
+  const std::int32_t exponent = std::bit_cast<std::int32_t>(shifted) << 23;
+  const float value = std::bit_cast<float>(std::bit_cast<std::int32_t>(p) + exponent);
+  return x < -87.0f ? 0.0f : value;
+}
+
+MAXMARGIN_INLINE float power(float x, int degree) {
+  float result = 1;
+  for (int e = degree; e > 0; e >>= 1) {
+    if (e & 1) result *= x;
+    x *= x;
+  }
+  return result;
+}
+
+// ||x - z||^2; rounding can make it negative for equal points
+MAXMARGIN_INLINE double distance(double product, double norm, double other) {
+  const double d = norm + other - 2 * product;
+  return d > 0 ? d : 0;
+}
+
+template <class Out>
+MAXMARGIN_INLINE void row_from_products(const KernelFunction& k, const double* products,
+                                        double norm, const double* norms, std::size_t n, Out* out) {
+  const double gamma = k.gamma, coef0 = k.coef0;
+  switch (k.kind) {
+    case KernelKind::distance:
+#pragma omp simd
+      for (std::size_t j = 0; j < n; ++j)
+        out[j] = static_cast<Out>(distance(products[j], norm, norms[j]));
+      break;
+    case KernelKind::rbf:
+#pragma omp simd
+      for (std::size_t j = 0; j < n; ++j)
+        out[j] = exp_negative(static_cast<float>(-gamma * distance(products[j], norm, norms[j])));
+      break;
+    case KernelKind::laplacian:
+#pragma omp simd
+      for (std::size_t j = 0; j < n; ++j)
+        out[j] = exp_negative(
+            static_cast<float>(-gamma * std::sqrt(distance(products[j], norm, norms[j]))));
+      break;
+    case KernelKind::poly:
+      for (std::size_t j = 0; j < n; ++j)
+        out[j] = power(static_cast<float>(gamma * products[j] + coef0), k.degree);
+      break;
+    case KernelKind::linear:
+#pragma omp simd
+      for (std::size_t j = 0; j < n; ++j) out[j] = static_cast<Out>(products[j]);
+      break;
+  }
+}
+
+MAXMARGIN_CLONES void row_to_float(const KernelFunction& k, const double* products, double norm,
+                                   const double* norms, std::size_t n, float* out) {
+  row_from_products(k, products, norm, norms, n, out);
+}
+MAXMARGIN_CLONES void row_to_double(const KernelFunction& k, double* products, double norm,
+                                    const double* norms, std::size_t n) {
+  row_from_products(k, products, norm, norms, n, products);
+}
+
+MAXMARGIN_CLONES void exp_of_distances(const float* d, float gamma, std::size_t n, float* out) {
+#pragma omp simd
+  for (std::size_t j = 0; j < n; ++j) out[j] = exp_negative(-gamma * d[j]);
+}
+MAXMARGIN_CLONES void exp_of_roots(const float* d, float gamma, std::size_t n, float* out) {
+#pragma omp simd
+  for (std::size_t j = 0; j < n; ++j) out[j] = exp_negative(-gamma * std::sqrt(d[j]));
+}
+
+// K[j][i] = K[i][j] for the tile i in rows, j in columns (j >= i)
+void mirror(MatrixView K, Range rows, Range columns) {
+  for (std::size_t j = columns.begin; j < columns.end; ++j) {
+    float* to = K.row(j);
+    for (std::size_t i = rows.begin; i < std::min(rows.end, j); ++i) to[i] = K.row(i)[j];
+  }
+}
+
+Range tile_of(std::size_t n, std::size_t k) { return {k * kTile, std::min(n, (k + 1) * kTile)}; }
+
+std::size_t tiles(std::size_t n) { return (n + kTile - 1) / kTile; }
+
+// Counting is vectorised where leaving at the first find would not be.
+MAXMARGIN_CLONES bool any_below(const float* d, std::size_t n, float bound) {
+  std::int32_t below = 0;
+#pragma omp simd reduction(+ : below)
+  for (std::size_t j = 0; j < n; ++j) below += d[j] < bound ? 1 : 0;
+  return below > 0;
+}
+
+}  // namespace
+
+double KernelFunction::diagonal(double norm) const {
+  switch (kind) {
+    case KernelKind::distance:
+      return 0;
+    case KernelKind::rbf:
+    case KernelKind::laplacian:
+      return 1;
+    case KernelKind::poly:
+      return power(static_cast<float>(gamma * norm + coef0), degree);
+    case KernelKind::linear:
+      return static_cast<float>(norm);
+  }
+  return 0;
+}
+
+void kernel_row(const KernelFunction& k, const double* products, double norm, const double* norms,
+                std::size_t n, float* out) {
+  row_to_float(k, products, norm, norms, n, out);
+}
+
+void kernel_values(const KernelFunction& k, double* products, std::size_t rows, std::size_t columns,
+                   const double* row_norms, const double* column_norms, Pool& pool) {
+  const std::size_t parts = std::min(pieces(rows * columns), std::max<std::size_t>(rows, 1));
+  pool.run(parts, [&](std::size_t part) {
+    const Range range = part_of(rows, parts, part);
+    for (std::size_t r = range.begin; r < range.end; ++r)
+      row_to_double(k, products + r * columns, row_norms[r], column_norms, columns);
+  });
+}
+
+void fill_symmetric(const KernelFunction& k, const ProductTile& tile, const double* norms,
+                    MatrixView K, Pool& pool) {
+  const std::size_t end = tile.column + tile.columns;
+  pool.run(tiles(tile.rows), [&](std::size_t t) {
+    const Range part = tile_of(tile.rows, t);
+    const Range band{tile.row + part.begin, tile.row + part.end};
+    for (std::size_t i = band.begin; i < band.end; ++i) {
+      const double* products = tile.products + (i - tile.row) * tile.columns;
+      const std::size_t j = std::max(i, tile.column);
+      if (j >= end) continue;
+      row_to_float(k, products + (j - tile.column), norms[i], norms + j, end - j, K.row(i) + j);
+      if (i >= tile.column) K.row(i)[i] = static_cast<float>(k.diagonal(norms[i]));
+    }
+    for (std::size_t begin = tile.column; begin < end; begin += kTile)
+      mirror(K, band, {begin, std::min(end, begin + kTile)});
+  });
+}
+
+void kernel_from_distances(const KernelFunction& k, MatrixView D, MatrixView K, Pool& pool) {
+  const float gamma = static_cast<float>(k.gamma);
+  const auto exp_row = k.kind == KernelKind::rbf ? exp_of_distances : exp_of_roots;
+  const std::size_t parts = tiles(D.n);
+  pool.run(parts, [&](std::size_t t) {
+    const Range band = tile_of(D.n, t);
+    for (std::size_t i = band.begin; i < band.end; ++i) exp_row(D.row(i), gamma, D.n, K.row(i));
+  });
+}
+
+// The count smallest of one row, nearest first: a heap of the best so far, entered only by what
+// beats its worst. Blocks that hold nothing better are skipped whole. The count smallest of one
+// row, nearest first: a heap of the best so far, entered only by what beats its worst. Blocks that
+// hold nothing better are skipped whole.
+void nearest_of_row(const float* d, std::size_t width, std::size_t self, std::size_t count,
+                    Heap& heap, std::int32_t* out) {
+  heap.clear();
+  constexpr std::size_t block = 64;
+  for (std::size_t begin = 0; begin < width; begin += block) {
+    const std::size_t end = std::min(width, begin + block);
+    if (heap.size() == count && !any_below(d + begin, end - begin, heap.front().first)) continue;
+    for (std::size_t j = begin; j < end; ++j) {
+      if (j == self) continue;
+      if (heap.size() < count) {
+        heap.emplace_back(d[j], static_cast<std::int32_t>(j));
+        std::push_heap(heap.begin(), heap.end());
+      } else if (d[j] < heap.front().first) {
+        std::pop_heap(heap.begin(), heap.end());
+        heap.back() = {d[j], static_cast<std::int32_t>(j)};
+        std::push_heap(heap.begin(), heap.end());
+      }
+    }
+  }
+  std::sort_heap(heap.begin(), heap.end());
+  for (std::size_t k = 0; k < count; ++k) out[k] = k < heap.size() ? heap[k].second : -1;
+}
+
+void nearest_columns(const MatrixView& distances, std::size_t first, std::size_t count,
+                     std::int32_t* nearest, Pool& pool) {
+  const std::size_t parts =
+      std::min(pieces(distances.n * distances.width), std::max<std::size_t>(distances.n, 1));
+  pool.run(parts, [&](std::size_t part) {
+    const Range range = part_of(distances.n, parts, part);
+    Heap heap;
+    heap.reserve(count + 1);
+    for (std::size_t r = range.begin; r < range.end; ++r)
+      nearest_of_row(distances.row(r), distances.width, first + r, count, heap,
+                     nearest + r * count);
+  });
+}
+
+MatrixCheck check_matrix(MatrixView K, Pool& pool) {
+  constexpr double kAsymmetry = 1e-4;
+  const auto fault_at = [&](std::size_t i, std::size_t j) {
+    const double value = K.row(i)[j], mirrored = K.row(j)[i];
+    if (!std::isfinite(value)) return MatrixFault::not_finite;
+    const double product = static_cast<double>(K.row(i)[i]) * K.row(j)[j];
+    const double scale = std::sqrt(std::abs(product));
+    if (std::abs(value - mirrored) > kAsymmetry * std::max(scale, std::abs(value)))
+      return MatrixFault::asymmetric;
+    if (K.row(i)[i] < 0 || value * value > (1 + kIndefinite) * product + 1e-30)
+      return MatrixFault::indefinite;
+    return MatrixFault::none;
+  };
+  std::vector<MatrixCheck> found(tiles(K.n));
+  pool.run(found.size(), [&](std::size_t t) {
+    const Range band = tile_of(K.n, t);
+    for (std::size_t begin = 0; begin < K.n; begin += kTile)
+      for (std::size_t i = band.begin; i < band.end; ++i)
+        for (std::size_t j = begin; j < std::min(K.n, begin + kTile); ++j)
+          if (const MatrixFault fault = fault_at(i, j); fault != MatrixFault::none) {
+            found[t] = {fault, i, j};
+            return;
+          }
+  });
+  for (const MatrixCheck& part : found)
+    if (part.fault != MatrixFault::none) return part;
+  return {};
+}
+
+}  // namespace maxmargin

@@ -1,0 +1,130 @@
+#include "kernel/rows.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "base/check.hpp"
+#include "base/clones.hpp"
+#include "linear/products.hpp"
+
+namespace maxmargin {
+
+namespace {
+
+// out += a x + b y + c z + d w: four rows at a time, so that out is read and written once for them
+MAXMARGIN_CLONES void add_four(const float* x, const float* y, const float* z, const float* w,
+                               const double* coefficient, std::size_t n, double* out) {
+  const double a = coefficient[0], b = coefficient[1], c = coefficient[2], d = coefficient[3];
+#pragma omp simd
+  for (std::size_t j = 0; j < n; ++j)
+    out[j] += (a * static_cast<double>(x[j]) + b * static_cast<double>(y[j])) +
+              (c * static_cast<double>(z[j]) + d * static_cast<double>(w[j]));
+}
+MAXMARGIN_CLONES void add_one(const float* x, double a, std::size_t n, double* out) {
+#pragma omp simd
+  for (std::size_t j = 0; j < n; ++j) out[j] += a * static_cast<double>(x[j]);
+}
+
+}  // namespace
+
+MatrixRows::MatrixRows(MatrixView K) : K_(K) {
+  diagonal_.resize(K.n);
+  for (std::size_t i = 0; i < K.n; ++i) diagonal_[i] = K.row(i)[i];
+}
+
+CachedRows::CachedRows(const Rows& rows, const KernelFunction& k, std::size_t capacity, Pool& pool)
+    : rows_(rows), k_(k), pool_(pool), n_(shape(rows).n) {
+  check(capacity >= kLeast, "a row cache needs room for at least " + std::to_string(kLeast) +
+                                " kernel rows; got room for " + std::to_string(capacity));
+  slots_.resize(std::min(capacity, std::max(n_, kLeast)));
+  for (std::size_t s = 0; s < slots_.size(); ++s) {
+    slots_[s].older = (s + 1) % slots_.size();
+    slots_[s].newer = (s + slots_.size() - 1) % slots_.size();
+  }
+  slot_of_.assign(n_, -1);
+  norms_.resize(n_);
+  products_.resize(n_);
+  dense_.assign(shape(rows).width(), 0.0);
+  squared_norms(rows_, norms_.data(), pool_);
+  diagonal_.resize(n_);
+  for (std::size_t i = 0; i < n_; ++i) diagonal_[i] = k_.diagonal(norms_[i]);
+}
+
+const float* CachedRows::row(std::size_t i) {
+  if (slot_of_[i] >= 0) {
+    touch(static_cast<std::size_t>(slot_of_[i]));
+    return slots_[newest_].values.data();
+  }
+  const std::size_t oldest = slots_[newest_].newer;
+  Slot& slot = slots_[oldest];
+  if (slot.row >= 0) slot_of_[static_cast<std::size_t>(slot.row)] = -1;
+  slot.row = -1;  // stays so if computing is interrupted
+  slot.values.resize(n_);
+  compute(i, slot.values.data());
+  slot.row = static_cast<std::int64_t>(i);
+  slot_of_[i] = static_cast<std::int32_t>(oldest);
+  newest_ = oldest;  // the ring turns by one place
+  return slot.values.data();
+}
+
+// Moves a slot to the newest place of the ring: newest_ -> older -> ... -> oldest -> newest_.
+void CachedRows::touch(std::size_t s) {
+  if (s == newest_) return;
+  Slot& slot = slots_[s];
+  if (slots_[newest_].newer == s) {  // the oldest already sits beside the newest
+    newest_ = s;
+    return;
+  }
+  slots_[slot.newer].older = slot.older;
+  slots_[slot.older].newer = slot.newer;
+  const std::size_t oldest = slots_[newest_].newer;
+  slot.older = newest_;
+  slot.newer = oldest;
+  slots_[oldest].older = s;
+  slots_[newest_].newer = s;
+  newest_ = s;
+}
+
+void CachedRows::compute(std::size_t i, float* out) {
+  std::visit(
+      [&](const auto& view) {
+        view.each(i, [&](std::size_t j, double x) { dense_[j] += x; });
+        if (view.bias != 0) dense_[view.d] = view.bias;
+        predict(rows_, dense_.data(), products_.data(), pool_);
+        view.each(i, [&](std::size_t j, double) { dense_[j] = 0; });
+      },
+      rows_);
+  kernel_row(k_, products_.data(), norms_[i], norms_.data(), n_, out);
+  out[i] = static_cast<float>(diagonal_[i]);
+  ++computed_;
+}
+
+void add_rows(KernelRows& rows, const std::int64_t* indices, const double* coefficients,
+              std::size_t count, const std::vector<Range>& ranges, double* out, Pool& pool) {
+  if (!rows.whole()) {
+    for (std::size_t q = 0; q < count; ++q) {
+      const float* row = rows.row(static_cast<std::size_t>(indices[q]));
+      for (const Range& range : ranges)
+        add_one(row + range.begin, coefficients[q], range.end - range.begin, out + range.begin);
+    }
+    return;
+  }
+  std::vector<Range> blocks;  // short enough that a block of `out` stays in the first-level cache
+  constexpr std::size_t block = 1024;
+  for (const Range& range : ranges)
+    for (std::size_t begin = range.begin; begin < range.end; begin += block)
+      blocks.push_back({begin, std::min(range.end, begin + block)});
+  pool.run(blocks.size(), [&](std::size_t b) {
+    const std::size_t begin = blocks[b].begin, length = blocks[b].end - begin;
+    const auto part = [&](std::size_t q) {
+      return rows.row(static_cast<std::size_t>(indices[q])) + begin;
+    };
+    std::size_t q = 0;
+    for (; q + 4 <= count; q += 4)
+      add_four(part(q), part(q + 1), part(q + 2), part(q + 3), coefficients + q, length,
+               out + begin);
+    for (; q < count; ++q) add_one(part(q), coefficients[q], length, out + begin);
+  });
+}
+
+}  // namespace maxmargin

@@ -1,0 +1,403 @@
+"""Kernel SVMs without offset in scikit-learn's manner."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import check_cv
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from maxmargin.estimators.base import progress_callback, seed_of, threads_of
+from maxmargin.models import files, libsvm_text
+from maxmargin.models.kernel import KernelModel
+from maxmargin.models.kernel_training import (
+    KernelPlan,
+    TrainedKernel,
+    class_weights,
+    search,
+    train,
+)
+from maxmargin.problem import Status
+from maxmargin.solvers.kernel_grid import GridProgress, GridResult
+
+FLOATS = [np.float64, np.float32]
+
+
+class _KernelClassifier(ClassifierMixin, BaseEstimator):
+    """What KernelSVC and KernelSVCCV share: validation, predictions, attributes."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    # ------------------------------------------------------------ before a fit
+
+    def _data(self, X, y, sample_weight):
+        """Checked rows, labels and weights; sets n_features_in_."""
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS)
+        check_classification_targets(y)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs rows of at least two classes; y holds one class: "
+                f"{classes.tolist()[0]!r}"
+            )
+        return X, y, class_weights(self.class_weight, classes, codes, weights)
+
+    def _plan(self, **more) -> KernelPlan:
+        return KernelPlan(
+            kernel=self.kernel,
+            degree=self.degree,
+            coef0=self.coef0,
+            tol=self.tol,
+            stopping=self.stopping,
+            working_set=self.working_set,
+            n_neighbors=self.n_neighbors,
+            cold_start=self.cold_start,
+            multi_class=self.multi_class,
+            memory=self.memory,
+            max_iter=self.max_iter,
+            max_time=self.max_time,
+            threads=threads_of(self.n_jobs),
+            seed=seed_of(self.random_state),
+            **more,
+        )
+
+    # ------------------------------------------------------------ after a fit
+
+    def _keep(self, trained: TrainedKernel) -> None:
+        self._take(trained.model)
+        self.history_ = trained.history
+        assert self.certificate_ is not None
+        if self.certificate_.status is not Status.OPTIMAL:
+            warnings.warn(
+                f"the gap did not reach tol={self.tol:g} ({self.certificate_.status} after "
+                f"{self.n_iter_} iterations): {self.certificate_}. The best model so far is kept; "
+                f"allow more iterations or time, or a larger tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _take(self, model: KernelModel) -> None:
+        """The attributes of a fitted estimator, from its model."""
+        self.model_ = model
+        self.classes_ = model.classes
+        self.support_ = model.support
+        self.support_vectors_ = np.empty((0, 0)) if model.vectors is None else model.vectors
+        self.dual_coef_ = np.ascontiguousarray(model.coefficients.T)
+        self.intercept_ = np.zeros(model.coefficients.shape[1])
+        self.gamma_ = model.parameters["gamma"]
+        self.certificates_ = list(model.certificates)
+        self.certificate_ = model.certificate
+        self.n_iter_ = 0 if self.certificate_ is None else self.certificate_.n_iter
+
+    # ------------------------------------------------------------ predictions, files
+
+    def decision_function(self, X) -> np.ndarray:
+        """``f(x) = sum_j beta_j k(z_j, x)``; one column a class with more than two classes."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        return self.model_.decision_function(X, threads_of(self.n_jobs))
+
+    def predict(self, X) -> np.ndarray:
+        """The class of every row."""
+        scores = self.decision_function(X)
+        return self.model_.labels(scores)
+
+    def to_model(self) -> KernelModel:
+        """What `save` keeps of this estimator."""
+        check_is_fitted(self)
+        return self.model_
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Writes a file that ``maxmargin.load`` reads."""
+        files.save(self, path)
+
+    def export_libsvm(self, path: str | os.PathLike) -> None:
+        """Writes the model in LIBSVM's text format, for its svm-predict (rho = 0)."""
+        libsvm_text.write(self.to_model(), path)
+
+
+class KernelSVC(_KernelClassifier):
+    r"""Kernel SVM classifier without offset, by steps in two dual variables.
+
+    .. math:: \min_f \tfrac12 \|f\|^2 + C \sum_i s_i \max(0, 1 - y_i f(x_i)), \qquad
+              f(x) = \sum_j \beta_j k(x_j, x)
+
+    A universal kernel (rbf, laplacian) needs no offset, and without it the dual has no equality
+    constraint: steps, starts and gap are simpler and cheaper than in SVC.
+
+    Parameters
+    ----------
+    C : float
+        Cost of a unit of loss, as in SVC.
+    kernel : {"rbf", "laplacian", "poly", "linear", "precomputed"} or callable
+        "laplacian" is ``exp(-gamma ||x - z||)`` with the Euclidean norm. A callable takes two
+        arrays of rows and returns the array of kernel values.
+    gamma : float, "scale" or "auto"
+        "scale" is ``1 / (n_features * variance of X)``, "auto" ``1 / n_features``.
+    degree, coef0
+        Of the polynomial kernel ``(gamma <x, z> + coef0)^degree``.
+    tol : float
+        Stop when the gap is at most ``tol * C * sum_i s_i``.
+    stopping : {"clipped", "plain"}
+        The gap of predictions clipped to [-1, 1] (rule 9 of the paper), or the duality gap itself.
+    working_set : int or "1d"
+        How pairs are chosen: a sum of 1, 2, 4, ..., 2048 as in the paper; 0 tries all pairs.
+    n_neighbors : int
+        Neighbours that working set 4 tries.
+    cold_start : {"auto", "I0", "I1"}
+        Start at zero or at the kernel rule ``a = C``; "auto" is the latter when the matrix is in
+        memory and C is so small that most points would stay there.
+    multi_class : {"ovr", "ovo"}
+        Several classes by one-vs-rest or one-vs-one; all problems share the kernel matrix.
+    memory : int, str or None
+        Byte budget of the kernel matrix ("2GB"). Above it rows are computed when needed and cached.
+        None: seven tenths of what is available.
+    class_weight, n_jobs, random_state, max_iter, max_time, verbose, callback
+        As in LinearSVC: n_jobs=None uses every CPU granted, a callback that returns True ends the
+        fit.
+
+    Attributes
+    ----------
+    support_, support_vectors_, dual_coef_, classes_, gamma_, n_iter_
+    certificate_, certificates_ : KernelCertificate
+        Over all binary problems, and one a problem.
+    history_ : list of Progress
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from maxmargin import KernelSVC
+    >>> X, y = make_moons(200, noise=0.1, random_state=0)
+    >>> model = KernelSVC(C=10, gamma=2.0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.98)
+    True
+    """
+
+    def __init__(
+        self,
+        C=1.0,
+        *,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        tol=1e-3,
+        stopping="clipped",
+        working_set=7,
+        n_neighbors=10,
+        cold_start="auto",
+        max_iter=None,
+        max_time=None,
+        multi_class="ovr",
+        class_weight=None,
+        memory=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+        callback=None,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.stopping = stopping
+        self.working_set = working_set
+        self.n_neighbors = n_neighbors
+        self.cold_start = cold_start
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.multi_class = multi_class
+        self.class_weight = class_weight
+        self.memory = memory
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+
+    def fit(self, X, y, sample_weight=None):
+        """Fits the model to rows X (dense or CSR) and labels y."""
+        X, y, weights = self._data(X, y, sample_weight)
+        plan = self._plan(gamma=self.gamma)
+        report = progress_callback(self.callback, self.verbose)
+        self._keep(train(X, y, self.C, plan, weights, report))
+        return self
+
+
+class KernelSVCCV(_KernelClassifier):
+    r"""Kernel SVM whose C and gamma are chosen by cross-validation on a grid of warm-started fits.
+
+    .. math:: \min_f \tfrac12 \|f\|^2 + C \sum_i s_i \max(0, 1 - y_i f(x_i))
+
+    Distances are computed once, the kernel once a gamma; all folds share its rows, and along C each
+    fit starts from the one before. The best point is fitted again on all rows.
+
+    Parameters
+    ----------
+    Cs, gammas : int or array
+        Values, or how many: then the grid of the no-offset paper, ``lambda = 1 / (2 n C)``
+        geometric in [10 / n^2, 1] and sigma in [0.1, 2 n^(1/d)], ``gamma = sigma^2`` (laplacian:
+        sigma). It suits features scaled to [-1, 1].
+    cv : int, splitter or iterable of (train, test)
+        As in GridSearchCV. In a fold of m rows C is multiplied by n / m, so that lambda stays the
+        same.
+    kernel, degree, coef0, tol, stopping, working_set, n_neighbors, cold_start, multi_class, memory
+        As in KernelSVC. A precomputed or callable kernel has no gamma: the grid is a line of C.
+    callback : callable
+        Called with a GridProgress after every fold of every gamma; True ends the search, and the
+        best point so far is fitted.
+
+    Attributes
+    ----------
+    C_, gamma_, best_params_, best_score_
+    Cs_, gammas_ : arrays
+    scores_, losses_ : arrays of shape (gammas, Cs, folds)
+        Accuracy, and mean hinge loss of clipped predictions, on the validation rows.
+    cv_results_ : dict of arrays, as in GridSearchCV
+    support_, support_vectors_, dual_coef_, certificate_, ... : of the last fit, as in KernelSVC
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from maxmargin import KernelSVCCV
+    >>> X, y = make_moons(200, noise=0.1, random_state=0)
+    >>> model = KernelSVCCV(Cs=5, gammas=5).fit(X, y)
+    >>> bool(model.best_score_ > 0.98)
+    True
+    """
+
+    def __init__(
+        self,
+        Cs=10,
+        gammas=10,
+        *,
+        cv=5,
+        kernel="rbf",
+        degree=3,
+        coef0=0.0,
+        tol=1e-3,
+        stopping="clipped",
+        working_set=7,
+        n_neighbors=10,
+        cold_start="auto",
+        max_iter=None,
+        max_time=None,
+        multi_class="ovr",
+        class_weight=None,
+        memory=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+        callback=None,
+    ):
+        self.Cs = Cs
+        self.gammas = gammas
+        self.cv = cv
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.stopping = stopping
+        self.working_set = working_set
+        self.n_neighbors = n_neighbors
+        self.cold_start = cold_start
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.multi_class = multi_class
+        self.class_weight = class_weight
+        self.memory = memory
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+
+    def fit(self, X, y, sample_weight=None):
+        """Searches the grid and fits the best point to all rows."""
+        X, y, weights = self._data(X, y, sample_weight)
+        folds = list(check_cv(self.cv, y, classifier=True).split(X, y))
+        trained = search(X, y, self.Cs, self.gammas, folds, self._plan(), weights, self._reporter())
+        assert trained.grid is not None
+        self._keep_grid(trained.grid)
+        self._keep(trained)
+        return self
+
+    def _keep_grid(self, grid: GridResult) -> None:
+        self.Cs_, self.gammas_ = grid.Cs, grid.gammas
+        self.scores_, self.losses_ = 1.0 - grid.error, grid.loss
+        self.C_ = grid.C
+        self.best_params_ = {"C": grid.C, "gamma": grid.gamma}
+        self.best_score_ = float(self.scores_[grid.best].mean())
+        self.search_seconds_ = grid.seconds
+        self.cv_results_ = results_table(grid)
+        if not grid.complete:
+            missed = int(np.isnan(self.cv_results_["mean_test_score"]).sum())
+            points = grid.Cs.size * grid.gammas.size
+            warnings.warn(
+                f"the search ended early: {missed} of {points} grid points "
+                f"were not tried in every fold",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _reporter(self):
+        if not self.verbose:
+            return self.callback
+
+        def report(progress: GridProgress):
+            print(
+                f"{progress.seconds:8.2f} s  {progress.done}/{progress.total} folds of widths  "
+                f"best error {progress.best_error:.4f} at C={progress.best_C:.4g}, "
+                f"gamma={progress.best_gamma:.4g}  {progress.seconds_left:.0f} s left",
+                file=sys.stderr,
+            )
+            return self.callback(progress) if self.callback is not None else None
+
+        return report
+
+
+def results_table(grid: GridResult) -> dict:
+    """The grid as GridSearchCV's cv_results_: one entry a point, gamma by gamma."""
+    gammas, Cs = np.meshgrid(grid.gammas, grid.Cs, indexing="ij")
+    scores = (1.0 - grid.error).reshape(gammas.size, -1)
+    mean = scores.mean(axis=1)
+    known = np.nan_to_num(mean, nan=-1.0)
+    table = {
+        "param_C": Cs.ravel(),
+        "param_gamma": gammas.ravel(),
+        "params": [{"C": C, "gamma": g} for C, g in zip(Cs.ravel(), gammas.ravel())],
+        "mean_test_score": mean,
+        "std_test_score": scores.std(axis=1),
+        "rank_test_score": np.array([1 + np.sum(known > v) for v in known], dtype=np.int32),
+        "mean_test_loss": grid.loss.reshape(gammas.size, -1).mean(axis=1),
+        "n_iter": grid.iterations.reshape(gammas.size, -1).sum(axis=1),
+    }
+    for k in range(scores.shape[1]):
+        table[f"split{k}_test_score"] = scores[:, k]
+    return table
+
+
+def _from_model(model: KernelModel) -> KernelSVC:
+    """A fitted estimator from a model that was loaded."""
+    known = KernelSVC().get_params()
+    estimator = KernelSVC(**{k: v for k, v in model.parameters.items() if k in known})
+    estimator._take(model)
+    estimator.n_features_in_ = model.n_features
+    estimator.history_ = []
+    if model.feature_names is not None:
+        estimator.feature_names_in_ = np.array(model.feature_names, dtype=object)
+    return estimator
+
+
+files.register_estimator("kernel", _from_model)

@@ -1,0 +1,92 @@
+"""Validation errors over a grid of C and gamma, as a picture or in characters."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from maxmargin.data.files import write_atomically
+from maxmargin.report.pictures import INK, _import_figure
+
+SHADES = " .:-=+*#%@"  # from the smallest error to the largest
+
+
+def error_map(
+    Cs: np.ndarray, gammas: np.ndarray, error: np.ndarray, path: str | os.PathLike
+) -> None:
+    """Draw the mean validation error of every grid point.
+
+    Parameters
+    ----------
+    Cs, gammas : the values tried
+    error : array of shape (gammas, Cs), between 0 and 1; NaN where a search ended early
+    path : file to write; its suffix chooses the format (.png, .svg, .pdf)
+    """
+    _check(Cs, gammas, error)
+    Figure = _import_figure()
+    kind = os.path.splitext(path)[1].lstrip(".").lower() or "png"
+    figure = Figure(figsize=(1.8 + 0.62 * len(Cs), 1.6 + 0.46 * len(gammas)), layout="constrained")
+    if kind not in figure.canvas.get_supported_filetypes():
+        raise ValueError(f"cannot draw {os.fspath(path)}: end its name in .png, .svg or .pdf")
+    axes = figure.subplots()
+    percent = 100 * error
+    drawn = axes.imshow(percent, origin="lower", aspect="auto", cmap="YlGnBu_r")
+    middle = np.nanmin(percent) + 0.5 * np.ptp(percent[~np.isnan(percent)])
+    for (row, column), value in np.ndenumerate(percent):
+        if not np.isnan(value):
+            colour = "white" if value < middle else INK
+            axes.text(
+                column, row, f"{value:.1f}", ha="center", va="center", color=colour, fontsize=8
+            )
+    row, column = best_of(error)
+    axes.plot(column, row, marker="s", markersize=24, fillstyle="none", color="#c2410c", mew=2)
+    axes.set_xticks(range(len(Cs)), [f"{C:.2g}" for C in Cs], rotation=45)
+    axes.set_yticks(range(len(gammas)), [f"{gamma:.2g}" for gamma in gammas])
+    axes.set_xlabel("C", color=INK)
+    axes.set_ylabel("gamma", color=INK)
+    figure.colorbar(drawn, label="validation error, per cent")
+    figure.suptitle(
+        f"error {percent[row, column]:.2f} % at C = {Cs[column]:.3g}, gamma = {gammas[row]:.3g}",
+        color=INK,
+        fontsize=12,
+    )
+    with write_atomically(path) as file:
+        figure.savefig(file, format=kind, dpi=150)
+
+
+def error_chart(Cs: np.ndarray, gammas: np.ndarray, error: np.ndarray) -> str:
+    """The same in characters: rows are gammas, columns Cs; the best point has an arrow."""
+    _check(Cs, gammas, error)
+    best = best_of(error)
+    lines = ["gamma \\ C " + "".join(f"{C:>9.2g}" for C in Cs)]
+    for row in reversed(range(len(gammas))):
+        cells = ""
+        for column in range(len(Cs)):
+            value = error[row, column]
+            mark = ">" if (row, column) == best else " "
+            text = "-" if np.isnan(value) else f"{100 * value:.1f}{_shade(value, error)}"
+            cells += f"{mark + text:>9}"
+        lines.append(f"{gammas[row]:<10.2g}{cells}")
+    return "\n".join(lines) + "\n"
+
+
+def best_of(error: np.ndarray) -> tuple[int, int]:
+    """Where the error is smallest; of equal ones the first."""
+    row, column = np.unravel_index(np.nanargmin(error), error.shape)
+    return int(row), int(column)
+
+
+def _shade(value: float, error: np.ndarray) -> str:
+    low, high = np.nanmin(error), np.nanmax(error)
+    share = (value - low) / (high - low) if high > low else 0.0
+    return SHADES[min(int(share * len(SHADES)), len(SHADES) - 1)]
+
+
+def _check(Cs: np.ndarray, gammas: np.ndarray, error: np.ndarray) -> None:
+    if error.shape != (len(gammas), len(Cs)):
+        raise ValueError(
+            f"errors of shape {error.shape} do not fit {len(gammas)} gammas and {len(Cs)} Cs"
+        )
+    if np.isnan(error).all():
+        raise ValueError("no grid point was tried in every fold: there is nothing to draw")

@@ -1,0 +1,184 @@
+"""Grids of C and gamma: the same answers as one fit after another, for any threads and budget."""
+
+import numpy as np
+import pytest
+from sklearn.model_selection import ShuffleSplit, StratifiedKFold
+
+from maxmargin import _core
+from maxmargin.problem import Settings
+from maxmargin.solvers import kernel_grid, kernels
+from maxmargin.solvers.coding import OneVsOne, coding_of
+from maxmargin.solvers.kernels import Kernel, source_of
+from maxmargin.solvers.two_variable import BinaryProblem, Method, solve
+
+POOL = _core.Pool(1)
+CS, GAMMAS = np.geomspace(0.02, 50, 5), np.array([0.05, 0.5, 5.0])
+
+
+def grid_problem(n=150, classes=2, multi_class="ovr", folds=None, kernel=None, seed=0):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, 2))
+    angle = np.arctan2(X[:, 1], X[:, 0]) + 0.4 * random.normal(size=n)
+    codes = np.floor((angle + np.pi) / (2 * np.pi) * classes).astype(int) % classes
+    weights = random.uniform(0.5, 1.5, n)
+    if folds is None:
+        folds = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, codes))
+    return kernel_grid.GridProblem(
+        X, codes, weights, folds, coding_of(classes, multi_class), kernel or Kernel(), CS, GAMMAS
+    )
+
+
+def one_by_one(problem, tol):
+    """Errors of every point and fold from separate cold fits on copies of the rows."""
+    error = np.empty((len(problem.gammas), len(problem.Cs), len(problem.folds)))
+    for w, gamma in enumerate(problem.gammas):
+        kernel = problem.kernel.with_gamma(gamma)
+        for k, (train, test) in enumerate(problem.folds):
+            source = source_of(problem.X[train], kernel, 10**9, POOL)
+            points = kernels.Points(problem.X[train], kernels.centre_of(problem.X[train]))
+            for c, C in enumerate(problem.Cs * problem.n / len(train)):
+                beta = np.column_stack(
+                    [
+                        solve(
+                            BinaryProblem(source, y, problem.weights[train]),
+                            C,
+                            Settings(tol=tol),
+                            POOL,
+                            Method(clipped=False, cold="I0"),
+                        ).beta
+                        for y in problem.coding.labels(problem.codes[train])
+                    ]
+                )
+                f = kernels.expand(problem.X[test], points, kernel, beta, POOL)
+                error[w, c, k] = np.mean(problem.coding.decide(f) != problem.codes[test])
+    return error
+
+
+@pytest.mark.parametrize(
+    ("classes", "multi_class", "name"),
+    [(2, "ovr", "rbf"), (3, "ovr", "laplacian"), (3, "ovo", "rbf")],
+)
+def test_a_grid_gives_the_errors_of_separate_fits(classes, multi_class, name):
+    problem = grid_problem(120, classes, multi_class, kernel=Kernel(name))
+    result = kernel_grid.search(
+        problem, Settings(tol=1e-7), _core.Pool(2), method=Method(clipped=False)
+    )
+    expected = one_by_one(problem, 1e-7)
+    assert result.complete
+    # A prediction within rounding of 0 may fall on either side.
+    assert np.abs(result.error - expected).max() <= 1.01 / 30
+    assert np.mean(result.error == expected) > 0.95
+    assert result.error[result.best].mean() == result.error.mean(axis=2).min()
+
+
+def test_results_do_not_depend_on_threads_or_memory():
+    problem = grid_problem()
+    size = kernels.matrix_bytes(problem.n)
+    results = [
+        kernel_grid.search(problem, Settings(), _core.Pool(threads), memory=memory)
+        for threads, memory in ((1, None), (3, None), (2, 2 * size), (2, size))
+    ]
+    for other in results[1:]:
+        # Without room for the distances the kernel comes from inner products: other roundings.
+        assert np.abs(other.error - results[0].error).mean() < 0.01
+        assert other.best == results[0].best
+    assert np.array_equal(results[0].error, results[1].error)
+    assert np.array_equal(results[0].solutions[0].beta, results[1].solutions[0].beta)
+
+
+def test_the_refit_is_the_fit_of_the_best_point_on_all_rows():
+    problem = grid_problem()
+    result = kernel_grid.search(problem, Settings(tol=1e-6), POOL, method=Method(clipped=False))
+    source = source_of(problem.X, Kernel("rbf", result.gamma), 10**9, POOL)
+    y = problem.coding.labels(problem.codes)[0]
+    alone = solve(
+        BinaryProblem(source, y, problem.weights),
+        result.C,
+        Settings(tol=1e-6),
+        POOL,
+        Method(clipped=False),
+    )
+    warm = result.solutions[0]
+    assert warm.certificate.primal == pytest.approx(alone.certificate.primal, rel=1e-4)
+    assert np.allclose(warm.f, alone.f, atol=0.05)
+    assert warm.certificate.n_iter < alone.certificate.n_iter
+
+
+def test_folds_that_overlap_or_leave_rows_out_are_served_too():
+    random = np.random.default_rng(0)
+    folds = list(
+        ShuffleSplit(3, test_size=0.3, train_size=0.5, random_state=1).split(np.zeros(150))
+    )
+    folds.append((random.permutation(150)[:60], np.arange(10)))
+    problem = grid_problem(folds=folds)
+    result = kernel_grid.search(problem, Settings(tol=1e-7), POOL, method=Method(clipped=False))
+    assert np.abs(result.error - one_by_one(problem, 1e-7)).max() <= 0.11
+
+
+def test_a_fold_with_one_class_is_solved():
+    codes = grid_problem(60).codes
+    only = np.flatnonzero(codes == 1)
+    problem = grid_problem(60, folds=[(only, np.flatnonzero(codes == 0)), (np.arange(60), only)])
+    result = kernel_grid.search(problem, Settings(), POOL)
+    assert result.complete
+    assert np.all(result.error[:, :, 0] >= 0.5)
+
+
+def test_a_callback_sees_every_task_and_can_end_the_search():
+    problem, seen = grid_problem(), []
+    kernel_grid.search(problem, Settings(), POOL, callback=seen.append)
+    assert [p.done for p in seen] == list(range(1, 13))
+    assert seen[-1].best_error < 0.5 and seen[-1].seconds_left == 0
+    result = kernel_grid.search(problem, Settings(), POOL, callback=lambda p: p.done == 5)
+    assert not result.complete
+    assert not np.isnan(result.error[0]).any() and np.isnan(result.error[2]).all()
+    assert len(result.solutions) == 1
+
+
+def test_a_budget_below_one_matrix_is_refused_with_numbers():
+    with pytest.raises(
+        ValueError, match=r"kernel matrix of 150 rows takes .* GiB.*SparseKernelSVC"
+    ):
+        kernel_grid.search(grid_problem(), Settings(), POOL, memory=1000)
+
+
+def test_precomputed_and_called_kernels_have_one_width():
+    problem = grid_problem()
+    problem.gammas = np.array([0.5])
+    expected = kernel_grid.search(problem, Settings(tol=1e-6), POOL)
+
+    def rbf(X, Z):
+        return np.exp(-0.5 * ((X[:, None] - Z[None]) ** 2).sum(-1))
+
+    for X, kernel in ((problem.X, rbf), (rbf(problem.X, problem.X), "precomputed")):
+        problem.X, problem.kernel = X, kernel
+        result = kernel_grid.search(problem, Settings(tol=1e-6), POOL)
+        assert np.abs(result.error - expected.error).max() <= 0.03
+
+
+def test_the_grid_of_the_paper():
+    Cs = kernel_grid.paper_Cs(1000, 10)
+    assert Cs[0] == pytest.approx(1 / 2000) and Cs[-1] == pytest.approx(1000 / 20)
+    assert np.allclose(np.diff(np.log(Cs)), np.log(Cs[1] / Cs[0]))
+    gammas = kernel_grid.paper_gammas(1000, 3, "rbf", 10)
+    assert gammas[0] == pytest.approx(0.01) and gammas[-1] == pytest.approx(400)
+    assert kernel_grid.paper_gammas(1000, 3, "laplacian", 10)[-1] == pytest.approx(20)
+
+
+def test_one_vs_one_scores_decide_by_votes():
+    coding = OneVsOne(3)
+    f = np.array([[1.0, -5.0, 0.1], [-0.1, -9.0, -0.2], [1.0, -1.0, 1.0]])
+    assert list(coding.decide(f)) == [2, 2, 1] or list(coding.decide(f))[:2] == [2, 2]
+    assert coding.scores(f).shape == (3, 3)
+
+
+def test_an_unknown_coding_is_refused():
+    with pytest.raises(ValueError, match="multi_class must be"):
+        coding_of(3, "all")
+
+
+def test_a_grid_holds_as_many_neighbours_as_are_asked_for():
+    problem = grid_problem()
+    for count in (5, 40):
+        found = kernel_grid.Search(problem, Settings(), Method(n_neighbours=count), 10**9, POOL)
+        assert found.shelf.neighbours.shape[1] > count

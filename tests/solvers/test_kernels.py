@@ -1,0 +1,259 @@
+"""Kernel matrices, cached rows, neighbours, budgets."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from threadpoolctl import threadpool_info
+
+from maxmargin import _core
+from maxmargin.problem import Settings
+from maxmargin.solvers import kernels
+from maxmargin.solvers.kernels import Kernel, source_of
+from maxmargin.solvers.two_variable import BinaryProblem, Method, solve
+
+POOL = _core.Pool(2)
+
+
+def rows(n=70, d=5, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+def by_hand(X, kernel):
+    X = np.asarray(X, dtype=np.float64)
+    D = ((X[:, None] - X[None]) ** 2).sum(-1)
+    G = X @ X.T
+    return {
+        "rbf": lambda: np.exp(-kernel.gamma * D),
+        "laplacian": lambda: np.exp(-kernel.gamma * np.sqrt(D)),
+        "poly": lambda: (kernel.gamma * G + kernel.coef0) ** kernel.degree,
+        "linear": lambda: G,
+    }[kernel.name]()
+
+
+KINDS = [
+    Kernel("rbf", 0.3),
+    Kernel("laplacian", 0.3),
+    Kernel("poly", 0.5, 3, 1.0),
+    Kernel("linear"),
+]
+FORMS = {
+    "float64": lambda X: X,
+    "float32": lambda X: X.astype(np.float32),
+    "columns": np.asfortranarray,
+    "csr": sp.csr_matrix,
+    "csr64": lambda X: sp.csr_array(
+        (
+            sp.csr_matrix(X).data,
+            *map(np.int64, (sp.csr_matrix(X).indices, sp.csr_matrix(X).indptr)),
+        ),
+        shape=X.shape,
+    ),
+}
+
+
+@pytest.mark.parametrize("kernel", KINDS, ids=lambda k: k.name)
+@pytest.mark.parametrize("form", FORMS)
+def test_matrix_and_cached_rows_hold_the_kernel(kernel, form):
+    X = rows()
+    X[np.random.default_rng(1).random(X.shape) < 0.4] = 0
+    expected = by_hand(X, kernel)
+    given = FORMS[form](X)
+    scale = np.abs(expected).max()
+    K = kernels.kernel_matrix(given, kernel, POOL)
+    assert np.allclose(K, expected, atol=2e-6 * scale)
+    assert np.array_equal(K, K.T)
+    cache = kernels.cached_rows(given, kernel, 4 * len(X) * 5, POOL)
+    for i in (0, 3, 69, 0, 5, 9, 11, 3, 3, 60):
+        assert np.allclose(cache.row(i), expected[i], atol=2e-6 * scale)
+    assert np.allclose(cache.diagonal, np.diagonal(expected), rtol=1e-6)
+
+
+def test_wide_sparse_rows_are_multiplied_as_sparse_ones():
+    X = sp.random(60, 5000, density=0.002, random_state=0, format="csr")
+    assert sp.issparse(kernels.Points(X).tile(0, 10))
+    assert np.allclose(
+        kernels.kernel_matrix(X, Kernel("rbf", 0.5), POOL),
+        by_hand(X.toarray(), Kernel("rbf", 0.5)),
+        atol=2e-6,
+    )
+
+
+def test_distances_keep_their_digits_far_from_the_origin():
+    X = rows(40, 3) * 1e-3 + 1e4
+    K = kernels.kernel_matrix(X, Kernel("rbf", 1e5), POOL)
+    assert np.allclose(K, by_hand(X - X.mean(0), Kernel("rbf", 1e5)), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["rbf", "laplacian"])
+def test_one_matrix_of_distances_serves_every_width(name):
+    X = rows(130)
+    D = kernels.distance_matrix(X, POOL)
+    for gamma in (1e-3, 0.1, 10.0, 1e4):
+        K = kernels.kernel_from_distances(Kernel(name, gamma), D, kernels.empty_matrix(130), POOL)
+        assert np.allclose(K, by_hand(X, Kernel(name, gamma)), atol=1e-6)
+        assert np.all(np.diagonal(K) == 1)
+
+
+def test_an_order_permutes_the_matrix():
+    X, order = rows(30), np.random.default_rng(2).permutation(30)
+    assert np.allclose(
+        kernels.distance_matrix(X, POOL, order),
+        kernels.distance_matrix(X, POOL)[np.ix_(order, order)],
+        atol=1e-5,
+    )
+
+
+def test_the_matrix_does_not_depend_on_the_threads():
+    X = rows(200)
+    matrices = [
+        kernels.kernel_from_distances(
+            Kernel("rbf", 1.0), D := kernels.distance_matrix(X, pool), D, pool
+        )
+        for pool in (_core.Pool(1), _core.Pool(3))
+    ]
+    assert np.array_equal(*matrices)
+
+
+def test_threads_of_blas_are_put_back_after_overlapping_uses():
+    before = [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"]
+    X = rows(600, 50)
+    with ThreadPoolExecutor(4) as executor:
+        pools = [_core.Pool(1 + k % 2) for k in range(8)]
+        list(executor.map(lambda pool: kernels.kernel_matrix(X, Kernel("linear"), pool), pools))
+    after = [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"]
+    assert before == after
+
+
+def test_exp_underflows_to_zero_and_is_accurate():
+    D = np.array([[0, 1e-30, 1e-3], [1, 80, 86.9], [90, 1e4, 3e38]], dtype=np.float32)
+    K = kernels.kernel_from_distances(Kernel("rbf", 1.0), D, np.empty_like(D), POOL)
+    assert np.allclose(K, np.exp(-D.astype(np.float64)), rtol=3e-7, atol=1e-37)
+
+
+# ---------------------------------------------------------------- neighbours
+
+
+def test_neighbours_are_the_nearest():
+    X = rows(150, 4)
+    D = ((X[:, None] - X[None]) ** 2).sum(-1)
+    np.fill_diagonal(D, np.inf)
+    expected = np.argsort(D, axis=1)[:, :7]
+    matrix = kernels.distance_matrix(X, POOL)
+    assert np.array_equal(kernels.neighbours_in(matrix, 7, POOL), expected)
+    K = by_hand(X, Kernel("linear")).astype(np.float32)
+    same = kernels.neighbours_by_kernel(K, 7, POOL) == expected
+    assert same.mean() > 0.99  # float32 may swap neighbours that are equally near
+
+
+def test_few_points_have_few_neighbours():
+    K = np.eye(3, dtype=np.float32)
+    assert kernels.neighbours_by_kernel(K, 10, POOL).shape == (3, 2)
+    assert kernels.neighbours_by_kernel(np.eye(1, dtype=np.float32), 10, POOL).shape == (1, 0)
+
+
+# ---------------------------------------------------------------- sources and budgets
+
+
+@pytest.mark.parametrize("kernel", KINDS, ids=lambda k: k.name)
+def test_a_small_budget_gives_the_same_optimum_through_the_cache(kernel):
+    X = rows(90, 3)
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    method = Method(clipped=False)
+    values = []
+    for budget in (10**9, 4 * 90 * 6):
+        source = source_of(X, kernel, budget, POOL)
+        assert source.rows.whole == (budget == 10**9)
+        problem = BinaryProblem(source, y, np.ones(90))
+        values.append(solve(problem, 1.0, Settings(tol=1e-6), POOL, method).certificate)
+    assert values[0].primal == pytest.approx(values[1].primal, rel=1e-4)
+    assert values[1].normalised_gap <= 1e-6
+
+
+def test_the_cache_keeps_rows_used_last():
+    cache = kernels.cached_rows(rows(20), Kernel("rbf", 1.0), 4 * 20 * 4, POOL)
+    for i in (0, 1, 2, 3, 0, 4, 0, 1):  # 4 pushes out 1, the oldest; 0 stays
+        cache.row(i)
+    assert cache.computed == 6
+    assert cache.capacity == 4
+
+
+def test_working_sets_that_read_everywhere_need_the_matrix():
+    source = source_of(rows(50), Kernel("rbf", 1.0), 4 * 50 * 5, POOL)
+    problem = BinaryProblem(source, np.repeat([1.0, -1.0], 25), np.ones(50))
+    with pytest.raises(ValueError, match="need the whole kernel matrix"):
+        solve(problem, 1.0, Settings(), POOL, Method(working_set=256))
+
+
+def test_a_budget_too_small_for_rows_is_refused_with_numbers():
+    with pytest.raises(
+        ValueError, match=r"3 kernel rows of 50 points take 600 bytes.*SparseKernelSVC"
+    ):
+        source_of(rows(50), Kernel("rbf", 1.0), 500, POOL)
+    with pytest.raises(ValueError, match="needs its whole matrix"):
+        source_of(rows(50), lambda X, Z: X @ Z.T, 500, POOL)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("2GB", 2 * 1024**3), ("512 MiB", 512 * 1024**2), ("1.5k", 1536), (7, 7)]
+)
+def test_bytes_are_read_from_text(text, value):
+    assert kernels.parse_bytes(text) == value
+
+
+@pytest.mark.parametrize("text", ["lots", "-1GB", 0, -5])
+def test_bad_byte_amounts_are_refused(text):
+    with pytest.raises(ValueError, match="memory must be"):
+        kernels.parse_bytes(text)
+
+
+# ---------------------------------------------------------------- matrices given by others
+
+
+def test_a_float32_matrix_is_used_in_place_and_others_are_converted():
+    K = kernels.kernel_matrix(rows(30), Kernel("rbf", 1.0), POOL)
+    assert kernels.given_matrix(K, POOL) is K
+    assert np.array_equal(kernels.given_matrix(K.astype(np.float64), POOL), K)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda K: K[:, :5], r"square matrix.*got shape \(6, 5\)"),
+        (lambda K: np.where(np.arange(6) == 2, np.nan, K), "contains nan at row 0, column 2"),
+        (lambda K: K + np.triu(np.full((6, 6), 0.1), 1), "not symmetric"),
+        (lambda K: K - 2 * np.eye(6), "not positive definite"),
+        (lambda K: K + 3 - 3 * np.eye(6), "not positive definite"),
+    ],
+)
+def test_bad_precomputed_matrices_are_refused(change, message):
+    K = by_hand(rows(6), Kernel("rbf", 0.1))
+    with pytest.raises(ValueError, match=message):
+        kernels.given_matrix(change(K), POOL)
+
+
+def test_a_kernel_function_of_the_wrong_shape_is_refused():
+    with pytest.raises(ValueError, match="returned an array of shape"):
+        source_of(rows(8), lambda X, Z: X[:, 0], 10**9, POOL)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("rbf", 0.0), "gamma must be a positive"),
+        (("rbf", -1.0), "gamma must be a positive"),
+        (("laplacian", float("nan")), "gamma must be a positive"),
+        (("poly", 1.0, 0), "degree must be"),
+        (("poly", 1.0, 2, -1.0), "coef0 must not be negative"),
+        (("sigmoid",), "kernel must be one of"),
+    ],
+)
+def test_bad_kernel_parameters_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Kernel(*arguments)
+
+
+def test_an_overflowing_polynomial_is_refused():
+    with pytest.raises(ValueError, match="inf at row"):
+        source_of(rows(10) * 1e10, Kernel("poly", 1.0, 5), 10**9, POOL)

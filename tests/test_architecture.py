@@ -1,0 +1,170 @@
+"""The shape of the package: who may import whom, and that the base install is enough."""
+
+import ast
+import importlib
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import maxmargin
+
+PACKAGE = Path(maxmargin.__file__).parent
+
+# Each folder may import itself, those before it, and what stands alone.
+LAYERS = ["data", "losses", "solvers", "models", "metrics", "estimators"]
+FACES = ["estimators", "cli", "report", "distributed"]
+ALONE = ["problem"]  # the vocabulary: everybody's, importing nobody
+CORE_USERS = {"data", "losses", "solvers", "models"}
+
+
+def folder_of(module):
+    """'maxmargin.solvers.bundle' -> 'solvers'; '' for the package itself."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else ""
+
+
+def module_of(path):
+    parts = ("maxmargin", *path.relative_to(PACKAGE).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of(path):
+    """Full names of what a file imports; type-checking blocks do not run, so do not count."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    skipped = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import; name the module in full"
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield full if node.module == "maxmargin" else node.module
+
+
+def own_imports(path):
+    return {name for name in imports_of(path) if name.split(".")[0] == "maxmargin"}
+
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+@pytest.fixture(params=FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def path(request):
+    return request.param
+
+
+def test_imports_go_one_way(path):
+    """data -> losses -> solvers -> models -> estimators -> cli and report"""
+    home = folder_of(module_of(path))
+    if home == "":
+        pytest.skip("the package's front door opens what is asked for")
+    for name in own_imports(path):
+        other = folder_of(name)
+        if other in ("", home, "_core", *ALONE) or name in ("maxmargin.__version__",):
+            continue
+        assert home not in ALONE, f"{module_of(path)} is the vocabulary; it imports {name}"
+        if home in LAYERS:
+            assert other in LAYERS, f"{module_of(path)} imports {name}"
+            assert LAYERS.index(other) < LAYERS.index(home), f"{module_of(path)} imports {name}"
+
+
+def test_nobody_imports_a_face(path):
+    home = folder_of(module_of(path))
+    for name in own_imports(path):
+        other = folder_of(name)
+        if home in ("", other):
+            continue
+        allowed = home in ("cli", "report") and other == "estimators"
+        allowed = allowed or (home == "cli" and other == "report")
+        assert other not in FACES or allowed, f"{module_of(path)} imports {name}, a face"
+
+
+def test_only_some_folders_touch_the_compiled_core(path):
+    home = folder_of(module_of(path))
+    if home not in CORE_USERS and "maxmargin._core" in own_imports(path):
+        pytest.fail(f"{module_of(path)} imports the compiled core")
+
+
+def modules():
+    names = ["maxmargin"]
+    for found in pkgutil.walk_packages([str(PACKAGE)], "maxmargin."):
+        if found.name not in ("maxmargin._core", "maxmargin.solvers"):
+            names.append(found.name)
+    return names
+
+
+@pytest.mark.parametrize("name", modules())
+def test_every_module_says_what_it_is_for(name):
+    assert importlib.import_module(name).__doc__
+
+
+def test_every_public_name_is_documented_and_listed():
+    assert sorted(maxmargin.__all__) == maxmargin.__all__
+    for name in maxmargin.__all__:
+        assert getattr(maxmargin, name).__doc__, name
+        assert name in dir(maxmargin)
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        maxmargin.Nothing  # noqa: B018
+
+
+BLOCKED = """
+import sys
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {blocked!r}:
+            raise ImportError(name + " is blocked")
+sys.meta_path.insert(0, Blocked())
+"""
+
+
+def run(script, blocked):
+    return subprocess.run(
+        [sys.executable, "-c", BLOCKED.format(blocked=blocked) + script],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_the_base_install_is_enough():
+    """Extras only draw, export, measure or distribute."""
+    extras = ["matplotlib", "onnx", "onnxruntime", "dask", "distributed", "pandas", "liblinear"]
+    script = f"""
+import importlib, numpy as np
+for name in {[name for name in modules() if not name.startswith("maxmargin.report.")]!r}:
+    importlib.import_module(name)
+import maxmargin
+X = np.random.default_rng(0).normal(size=(50, 3))
+maxmargin.LinearSVC().fit(X, X[:, 0] > 0).predict(X)
+"""
+    done = run(script, extras)
+    assert done.returncode == 0, done.stderr
+
+
+def test_training_needs_no_scikit_learn():
+    """The commands start quickly because nothing below the estimators imports it."""
+    script = """
+import numpy as np
+from maxmargin.models.training import Plan, train
+X = np.random.default_rng(0).normal(size=(50, 3))
+for solver in ("newton", "dual", "ocas", "cpa"):
+    train(X, X[:, 0] > 0, Plan(solver=solver))
+"""
+    done = run(script, ["sklearn", "pandas", "pyarrow"])
+    assert done.returncode == 0, done.stderr
+
+
+def test_importing_the_package_imports_next_to_nothing():
+    script = "import sys, maxmargin; sys.exit('sklearn' in sys.modules or 'scipy' in sys.modules)"
+    assert run(script, []).returncode == 0
