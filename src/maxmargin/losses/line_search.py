@@ -75,12 +75,8 @@ class SearchedLoss(ABC):
         return best.k, best.R
 
     def known_subgradient(self) -> np.ndarray | None:
-        """The subgradient where the last search ended, which came with the value there.
-
-        Sums over very many pairs are all but smooth: a plane at the best point serves them better
-        than one beyond it, and an evaluation is saved.
-        """
-        return None if self._end is None else self._end[2]
+        """None: a plane at a kink tells one side of it only, and the search ends at kinks."""
+        return None
 
     def _start(self, line: _Line) -> Point:
         if self._end is not None and np.array_equal(self._end[0], line.p):
