@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kFew = 24;           // insertion sort up to here
 constexpr std::size_t kMostSpread = 2048;  // buckets of one spreading step
+constexpr std::size_t kRoomy = 2;          // buckets an item, so that most hold one or none
 constexpr int kSpreadings = 4;             // then comparisons: the values defy interpolation
 
 bool before(const Item& a, const Item& b) { return a.value < b.value; }
@@ -57,7 +58,7 @@ void sort_items(Item* from, Item* to, std::size_t n, int spreadings) {
     least = std::min(least, from[k].value);
     most = std::max(most, from[k].value);
   }
-  const Buckets buckets(least, most, std::min(kMostSpread, n));
+  const Buckets buckets(least, most, std::min(kMostSpread, kRoomy * n));
   if (spreadings == 0 || buckets.count == 1) {
     std::copy_n(from, n, to);
     return std::sort(to, to + n, before);
@@ -65,8 +66,14 @@ void sort_items(Item* from, Item* to, std::size_t n, int spreadings) {
   std::uint32_t start[kMostSpread + 1];
   std::fill_n(start, buckets.count + 1, 0);
   for (std::size_t k = 0; k < n; ++k) ++start[buckets.of(from[k].value) + 1];
-  for (std::size_t b = 0; b < buckets.count; ++b) start[b + 1] += start[b];
+  std::uint32_t fullest = 0;
+  for (std::size_t b = 0; b < buckets.count; ++b) {
+    fullest = std::max(fullest, start[b + 1]);
+    start[b + 1] += start[b];
+  }
   for (std::size_t k = 0; k < n; ++k) to[start[buckets.of(from[k].value)]++] = from[k];
+  // No item is further from its place than its bucket is long: one pass puts all in order.
+  if (fullest <= kFew) return insertion_sort(to, n);
   for (std::size_t b = 0, begin = 0; b < buckets.count; ++b) {
     const std::size_t end = start[b], count = end - begin;  // scattering turned starts into ends
     if (count <= kFew) {

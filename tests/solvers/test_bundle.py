@@ -161,6 +161,9 @@ class LineSearched:
             k = 0.0
         return k, self.evaluate(p + k * dp)[0]
 
+    def known_subgradient(self):
+        return None
+
 
 class Squared(LineSearched):
     """``C/2 sum_i (p_i - t_i)^2``: ridge regression, whose optimum is known."""

@@ -18,3 +18,6 @@ class Loss(Protocol):
 
     def search(self, p: np.ndarray, dp: np.ndarray, A0: float, B0: float) -> tuple[float, float]:
         """``k = argmin_{k >= 0} k^2 A0 / 2 + k B0 + R(p + k dp)``, and ``R(p + k dp)``."""
+
+    def known_subgradient(self) -> np.ndarray | None:
+        """The subgradient where the last search ended, if it is known and a plane there will do."""

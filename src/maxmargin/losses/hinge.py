@@ -42,3 +42,6 @@ class Hinge:
     def search(self, p: np.ndarray, dp: np.ndarray, A0: float, B0: float) -> tuple[float, float]:
         k = _core.hinge_search(self.q, p, dp, A0, B0, self.pool)
         return k, _core.hinge_along(self.q, p, dp, k, self.pool)
+
+    def known_subgradient(self) -> None:
+        """The search looks at slopes only."""

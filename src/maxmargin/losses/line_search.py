@@ -74,6 +74,10 @@ class SearchedLoss(ABC):
         self._end = (best.p, best.R, best.l)
         return best.k, best.R
 
+    def known_subgradient(self) -> np.ndarray | None:
+        """None: a plane at a kink tells one side of it only, and the search ends at kinks."""
+        return None
+
     def _start(self, line: _Line) -> Point:
         if self._end is not None and np.array_equal(self._end[0], line.p):
             return line.point(0.0, *self._end)

@@ -70,9 +70,8 @@ def solve(
             D = max(D, D_t)
             p_t = rows.predict(w_t)
             if method == "ocas":
-                best = line_search(rows, loss, best, w_t, p_t)
-                p_c = rows.blend(1 - MU, best.p, MU, p_t)
-                R_c, l = loss.evaluate(p_c)  # noqa: E741
+                before, best = best, line_search(rows, loss, best, w_t, p_t)
+                p_c, R_c, l = next_touch(rows, loss, best, p_t, moved=best is not before)  # noqa: E741
             else:
                 p_c = p_t
                 R_c, l = loss.evaluate(p_t)  # noqa: E741
@@ -100,6 +99,20 @@ def line_search(rows: Rows, loss: Loss, best: Point, w_t: np.ndarray, p_t: np.nd
         return best
     w = best.w + k * dw
     return Point(w, rows.blend(1.0, best.p, k, dp), R, norm2(w))
+
+
+def next_touch(
+    rows: Rows, loss: Loss, best: Point, p_t: np.ndarray, moved: bool
+) -> tuple[np.ndarray, float, np.ndarray]:
+    """Where the next plane touches R: predictions p_c, the loss and a subgradient there.
+
+    That is w_b itself if it is new and the search knows a subgradient there; else w_c.
+    """
+    l = loss.known_subgradient() if moved else None  # noqa: E741
+    if l is not None:
+        return best.p, best.R, l
+    p_c = rows.blend(1 - MU, best.p, MU, p_t)
+    return p_c, *loss.evaluate(p_c)
 
 
 def exact_primal(rows: Rows, loss: Loss, best: Point) -> float:
