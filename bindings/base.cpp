@@ -13,6 +13,7 @@ void handle_signals() {
 
 void bind_base(nb::module_& m) {
   nb::exception<InvalidInput>(m, "InvalidInput", PyExc_ValueError);
+  nb::exception<Unordered>(m, "Unordered", m.attr("InvalidInput").ptr());
   nb::exception<Stopped>(m, "Stopped");
 
   nb::enum_<StopReason>(m, "StopReason")

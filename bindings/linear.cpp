@@ -166,7 +166,7 @@ void bind_dual_descent(nb::module_& m) {
       .def(
           "epoch",
           [](DualDescentHandle& self, Pool& pool) {
-            const DualDescent::Epoch e = self.solver.epoch(pool);
+            const DualDescent::Epoch e = self.solver.epoch(pool.stop());
             return std::make_tuple(e.most, e.least, e.visited, e.entries);
           },
           Release(), nb::arg("pool"), "(max PG, min PG, rows visited, their non-zeros)")

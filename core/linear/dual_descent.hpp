@@ -6,11 +6,10 @@
 // and come back when `refresh` is given the predictions of all rows, which a gap evaluation has
 // anyway.
 //
-// With T > 1 threads, each owns a share of the rows and works on its own copy of w for a window of
-// visits; then the changes are added up, all of them or as much as the dual gains most by (an exact
-// line search), and the copies are renewed. That pays early on, while most rows are visited and
-// hardly interfere; afterwards one thread visits them all. No locks, no lost updates: a run is a
-// function of the seed and of T, and the dual value never falls.
+// One thread takes the steps, so a run is a function of the seed alone. (Threads on copies of w
+// that are merged by a line search were tried: on two cores the epochs took no less time, and late
+// in a run several times as many were needed.) The looks at all rows between epochs use all
+// threads.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -36,44 +35,24 @@ class DualDescent {
 
   // Visits the rows not set aside once, in random order. Throws Stopped; alpha and w stay
   // consistent.
-  Epoch epoch(Pool& pool);
+  Epoch epoch(Stop* stop);
   // Decides from the predictions of all rows at w which rows are worth visiting.
   void refresh(const double* p);
-  std::size_t active() const;
+  std::size_t active() const { return active_; }
 
  private:
-  struct Move {
-    std::uint32_t row;
-    double before;  // alpha before the first change in this window
-  };
-  struct Share {                       // the rows of one thread
-    std::vector<std::uint32_t> order;  // order[0 .. active) are visited, order[next] being the next
-    std::size_t active = 0, next = 0;
-    Random random;
-    double upper, lower;      // M+ and M-: rows with gradients beyond are set aside
-    Epoch epoch;              // what this epoch has met so far
-    std::vector<double> w;    // own copy, if there is more than one thread
-    std::vector<Move> moves;  // and what has changed since it was renewed
-    void begin_epoch();
-    void end_epoch();
-    bool done() const { return next >= active; }
-  };
-
-  template <bool kAlone, class View>
-  void visit(const View& rows, Share& share, double* w, std::size_t entries, Stop* stop);
   template <class View>
-  void epoch_in_windows(const View& rows, std::size_t window, Pool& pool);
-  void fuse();
-  double merge(Pool& pool);  // returns the share of the changes that was taken
+  Epoch visit(const View& rows, Stop* stop);
 
   Rows rows_;
   const double* q_;
   double* alpha_;
   double* w_;
   std::vector<double> norms_;
-  std::vector<Share> shares_;
-  bool in_windows_ = false;       // whether the threads work side by side
-  std::size_t last_entries_ = 0;  // non-zeros the last epoch touched
+  std::vector<std::uint32_t> order_;  // order_[0 .. active_) are visited
+  std::size_t active_ = 0;
+  Random random_;
+  double upper_, lower_;  // M+ and M-: rows with gradients beyond are set aside
 };
 
 }  // namespace maxmargin

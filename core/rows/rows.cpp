@@ -8,28 +8,24 @@ namespace maxmargin {
 
 namespace {
 
+// Columns that increase along a row are all in [0, d) if its first and last are.
 template <class Index>
 MAXMARGIN_INLINE void check_csr(const Index* starts, std::size_t n, const Index* indices,
                                 std::size_t d) {
-  for (std::size_t i = 0; i < n; ++i)
-    if (starts[i] > starts[i + 1])
-      throw InvalidInput("the row starts of the CSR matrix decrease at row " + std::to_string(i));
-  Index least = 0, most = -1;
-#pragma omp simd reduction(min : least) reduction(max : most)
-  for (Index q = starts[0]; q < starts[n]; ++q) {
-    least = indices[q] < least ? indices[q] : least;
-    most = indices[q] > most ? indices[q] : most;
-  }
   for (std::size_t i = 0; i < n; ++i) {
-    bool increasing = true;
-    for (Index q = starts[i] + 1; q < starts[i + 1]; ++q) increasing &= indices[q - 1] < indices[q];
-    if (!increasing)
-      throw InvalidInput("the columns of row " + std::to_string(i) +
-                         " of the CSR matrix do not increase: call X.sum_duplicates() first");
+    const Index begin = starts[i], end = starts[i + 1];
+    if (begin > end)
+      throw InvalidInput("the row starts of the CSR matrix decrease at row " + std::to_string(i));
+    if (begin == end) continue;
+    Index disorder = 0;
+#pragma omp simd reduction(+ : disorder)
+    for (Index q = begin + 1; q < end; ++q) disorder += indices[q - 1] >= indices[q] ? 1 : 0;
+    if (disorder != 0) throw Unordered(i);
+    const Index least = indices[begin], most = indices[end - 1];
+    if (least < 0 || static_cast<std::size_t>(most) >= d)
+      throw InvalidInput("the CSR matrix has column " + std::to_string(least < 0 ? least : most) +
+                         "; expected 0 to " + std::to_string(d) + " - 1");
   }
-  if (least < 0 || (most >= 0 && static_cast<std::size_t>(most) >= d))
-    throw InvalidInput("the CSR matrix has column " + std::to_string(least < 0 ? least : most) +
-                       "; expected 0 to " + std::to_string(d) + " - 1");
 }
 
 }  // namespace

@@ -6,8 +6,10 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <variant>
 
+#include "base/check.hpp"
 #include "base/clones.hpp"
 
 namespace maxmargin {
@@ -116,6 +118,13 @@ inline const Shape& shape(const Rows& rows) {
 inline Rows thinned(const Rows& rows, std::size_t step) {
   return std::visit([step](const auto& view) -> Rows { return view.thinned(step); }, rows);
 }
+
+// Columns of a row that do not increase: sorting and adding up repeated ones mends that.
+struct Unordered : InvalidInput {
+  explicit Unordered(std::size_t row)
+      : InvalidInput("the columns of row " + std::to_string(row) +
+                     " of the CSR matrix do not increase: call X.sum_duplicates() first") {}
+};
 
 // Refuses CSR structure that would make a loop read or write outside its arrays: row starts that
 // decrease, columns outside [0, d) or not increasing. The arrays may come from anywhere.

@@ -112,22 +112,29 @@ class ArrayRows:
 def view(X, bias: float) -> _core.Rows:
     """The core's view of X. Only what cannot be used in place is converted first."""
     if sp.issparse(X):
-        if X.format != "csr" or not X.has_canonical_format:
+        try:
+            return _sparse_view(X if X.format == "csr" else X.tocsr(), bias)
+        except _core.Unordered:
             # Repeated entries of one cell count as their sum, so they must be added up first.
             X = X.tocsr(copy=True)
+            X.has_canonical_format = False
             X.sum_duplicates()
-        data = X.data if X.data.dtype in (np.float32, np.float64) else X.data.astype(np.float64)
-        indices, starts = X.indices, X.indptr
-        if indices.dtype != starts.dtype:
-            starts = starts.astype(np.int64)
-            indices = indices.astype(np.int64)
-        return _core.sparse_rows(data, indices, starts, X.shape[1], float(bias))
+            return _sparse_view(X, bias)
     X = np.asarray(X)
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
     if not _usable(X):
         X = np.ascontiguousarray(X)
     return _core.dense_rows(X, float(bias))
+
+
+def _sparse_view(X, bias: float) -> _core.Rows:
+    data = X.data if X.data.dtype in (np.float32, np.float64) else X.data.astype(np.float64)
+    indices, starts = X.indices, X.indptr
+    if indices.dtype != starts.dtype:
+        starts = starts.astype(np.int64)
+        indices = indices.astype(np.int64)
+    return _core.sparse_rows(data, indices, starts, X.shape[1], float(bias))
 
 
 def _usable(X: np.ndarray) -> bool:

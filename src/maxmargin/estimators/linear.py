@@ -106,8 +106,7 @@ class LinearSVC(LinearClassifier):
         regularised; a larger value regularises it less.
     class_weight : dict, "balanced" or None
     n_jobs : int, optional
-        Threads; None for all CPUs granted. The answers of "newton", "ocas" and "cpa" do not depend
-        on it. Those of "dual" do in their last digits, but repeat for the same `n_jobs` and seed.
+        Threads; None for all CPUs granted. No answer depends on it.
     random_state : int, generator or None
         Seed of "dual"; None means 0.
     warm_start : bool

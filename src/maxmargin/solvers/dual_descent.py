@@ -32,7 +32,8 @@ def solve(
 ) -> Solution:
     """Maximises D until ``P - D <= tol P``. `a0` is a feasible starting point; 0 by default.
 
-    With one thread in ``rows.pool`` the result is a function of ``settings.seed`` alone.
+    The result is a function of ``settings.seed``, whatever the number of threads: one takes the
+    steps, and all share the looks.
     """
     run = Run(settings)
     state = Best(rows, loss)
@@ -98,10 +99,10 @@ class Best:
             self.a, self.D = a.copy(), D
 
     def certify(self, rows: ArrayRows, loss: Hinge, run: Run) -> Certificate:
-        """Both bounds from fresh passes over the data, unless a stop was asked for."""
-        P = self.point.P
+        """Both bounds over all rows in float64: P from predictions that are a combination of passes
+        over the data, D from a fresh one, unless a stop was asked for."""
+        P = 0.5 * norm2(self.point.w) + self.point.R
         try:
-            P = 0.5 * norm2(self.point.w) + loss.value(rows.predict(self.point.w))
             v = rows.combine(np.copysign(self.a, loss.q))
             self.D = float(self.a.sum()) - 0.5 * norm2(v)
         except _core.Stopped:
