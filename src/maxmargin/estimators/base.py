@@ -15,7 +15,6 @@ from maxmargin.data.arrays import is_surely_finite
 from maxmargin.data.cpus import granted_cpus
 from maxmargin.problem import Callback, Certificate, Progress, Status
 
-
 FLOATS = [np.float64, np.float32]  # used as they are; other numbers become the first
 
 

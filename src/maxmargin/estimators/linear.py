@@ -21,6 +21,7 @@ from maxmargin.models.linear import LinearModel
 from maxmargin.models.training import Plan, Trained, train
 from maxmargin.problem import Callback
 
+
 class LinearClassifier(ClassifierMixin, BaseEstimator):
     """What fitted linear classifiers do; subclasses find the model."""
 
