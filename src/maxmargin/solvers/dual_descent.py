@@ -103,8 +103,8 @@ class Looks:
 
     def __init__(self, rows: ArrayRows, gap: float, tol: float) -> None:
         self.n, self.pass_entries, self.tol = rows.n, rows.nnz + rows.n, tol
-        self.total = 0
-        self.taken(gap)
+        self.total, self.since_last = 0, 0
+        self.gap, self.gap_at_last = math.inf, gap
 
     def due(self, gap: float, D: float, visited: int, entries: int) -> bool:
         self.total += entries
