@@ -5,7 +5,6 @@
 // whatever the labels are, so no case distinction over them is needed.
 #pragma once
 #include <algorithm>
-#include <limits>
 
 namespace maxmargin {
 
@@ -74,18 +73,18 @@ inline Step step_two(const Variable& a, const Variable& b, double k) {
   return best;
 }
 
-// The gain of the best step of both if no box held it back; infinite for equal points. A bound of
-// the gain within the boxes.
-inline double free_gain(double ra, double ka, double rb, double kb, double k) {
-  const double det = ka * kb - k * k;
-  const double gain = 0.5 * (kb * ra * ra + ka * rb * rb - 2 * k * ra * rb) / det;
-  return det > kFlat * ka * kb ? gain : std::numeric_limits<double>::infinity();
+// Whether a step of two variables may gain more than `gain`: whether it would if no box held it
+// back, which needs no division. Equal points always may.
+inline bool may_gain(double ra, double ka, double rb, double kb, double k, double gain) {
+  const double product = ka * kb, det = product - k * k;
+  return det <= kFlat * product || kb * ra * ra + ka * rb * rb - 2 * k * ra * rb > 2 * gain * det;
 }
 
 // The gain where both stay inside their boxes (the formula of working sets 512 to 2048).
 inline double inner_gain(const Variable& a, const Variable& b, double k) {
-  if (a.k * b.k - k * k <= kFlat * a.k * b.k) return 0;
-  return free_gain(a.r, a.k, b.r, b.k, k);
+  const double det = a.k * b.k - k * k;
+  if (det <= kFlat * a.k * b.k) return 0;
+  return 0.5 * (b.k * a.r * a.r + a.k * b.r * b.r - 2 * k * a.r * b.r) / det;
 }
 
 // The gain of the free optimum clipped to the box (working set 128).

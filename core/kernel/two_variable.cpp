@@ -43,8 +43,9 @@ TwoVariable::TwoVariable(KernelRows& rows, std::vector<Range> ranges, TwoVariabl
     points_ += range.end - range.begin;
     for (std::size_t i = range.begin; i < range.end; ++i) {
       const double k = rows_.diagonal(i);
-      check(k >= 0, "the kernel is not positive definite: k(x, x) = " + std::to_string(k) +
-                        " at row " + std::to_string(i));
+      if (!(k >= 0))
+        throw InvalidInput("the kernel is not positive definite: k(x, x) = " + std::to_string(k) +
+                           " at row " + std::to_string(i));
       if (k != 1) unit_diagonal_ = false;
     }
   }

@@ -132,8 +132,6 @@ class TwoVariable {
   std::vector<std::size_t> inner_;
   std::vector<std::int32_t> found_;  // neighbours found on the way, `used` a row
   std::vector<float> distances_;
-  std::vector<std::size_t> candidates_;  // neighbours that take part, and
-  std::vector<double> bounds_;           // what a step with them can gain at most
   Heap heap_;
   Random random_;
 

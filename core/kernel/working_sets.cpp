@@ -69,26 +69,24 @@ void TwoVariable::refuse_indefinite(std::size_t i, std::size_t j, double k) cons
                      "; use a positive definite kernel");
 }
 
-// No step gains more than one that no box holds back (`free_gain`), and that is cheap to compute
-// for all neighbours at once. So only the promising ones are solved exactly, most often one or two.
+// No step gains more than one that no box holds back, and whether that would beat the best pair so
+// far is cheap to tell. So most neighbours need no exact step.
 void TwoVariable::consider_neighbours(std::size_t i, const float* row, Pair& pair) {
   if (!neighbours_.table || neighbours_.table == found_.data()) find_neighbours(i, row);
   const std::int32_t* near = neighbours_.table + i * neighbours_.stored;
-  candidates_.clear();
-  for (std::size_t q = 0; q < neighbours_.stored && candidates_.size() < neighbours_.used; ++q) {
+  // The values lie anywhere in the row: ask for all of them before the first is needed.
+  for (std::size_t q = 0; q < neighbours_.stored; ++q)
+    if (near[q] >= 0) __builtin_prefetch(row + near[q]);
+  const double r = arrays_.r[i], k_ii = rows_.diagonal(i);
+  std::size_t used = 0;
+  for (std::size_t q = 0; q < neighbours_.stored && used < neighbours_.used; ++q) {
     if (near[q] < 0) continue;
     const auto j = static_cast<std::size_t>(near[q]);
-    __builtin_prefetch(row + j);  // they lie anywhere: ask for all before the first is needed
-    if (arrays_.c[j] != 0) candidates_.push_back(j);
+    if (arrays_.c[j] == 0) continue;
+    ++used;
+    if (may_gain(r, k_ii, arrays_.r[j], rows_.diagonal(j), row[j], pair.step.gain))
+      consider(i, j, row[j], pair);
   }
-  const double r = arrays_.r[i], k_ii = rows_.diagonal(i);
-  bounds_.resize(candidates_.size());
-  for (std::size_t q = 0; q < candidates_.size(); ++q) {
-    const std::size_t j = candidates_[q];
-    bounds_[q] = free_gain(r, k_ii, arrays_.r[j], rows_.diagonal(j), row[j]);
-  }
-  for (std::size_t q = 0; q < candidates_.size(); ++q)
-    if (bounds_[q] > pair.step.gain) consider(i, candidates_[q], row[candidates_[q]], pair);
 }
 
 // In kernel distance k_jj - 2 k_ij (k_ii is the same for all), among the points that take part.

@@ -142,7 +142,8 @@ def test_a_callback_sees_every_task_and_can_end_the_search():
     assert seen[-1].best_error < 0.5 and seen[-1].seconds_left == 0
     result = kernel_grid.search(problem, Settings(), POOL, callback=lambda p: p.done == 5)
     assert not result.complete
-    assert not np.isnan(result.error[0]).any() and np.isnan(result.error[2]).all()
+    # narrow kernels take longest and come first
+    assert not np.isnan(result.error[2]).any() and np.isnan(result.error[0]).all()
     assert len(result.solutions) == 1
 
 

@@ -158,7 +158,7 @@ class Search:
 
     def run(self) -> GridResult:
         """Every fold of every width; then the best point once more on all rows."""
-        tasks = [(w, k) for w in range(len(self.problem.gammas)) for k in range(len(self.folds))]
+        tasks = self.tasks()
         stop = self.settings.stop
         with ThreadPoolExecutor(self.pool.threads) as executor:
             waiting = iter(tasks)
@@ -182,6 +182,17 @@ class Search:
         self.result.complete = not np.isnan(self.result.error).any()
         self.result.seconds = self.clock()
         return self.result
+
+    def tasks(self) -> list[tuple[int, int]]:
+        """(width, fold), the long ones first: narrow kernels (large gamma) take more steps.
+
+        As many widths as there may be matrices take turns, so that no thread waits for a matrix
+        that another one builds.
+        """
+        widths = np.argsort(self.problem.gammas)[::-1].tolist()
+        step = self.shelf.capacity
+        together = [widths[begin : begin + step] for begin in range(0, len(widths), step)]
+        return [(w, k) for some in together for k in range(len(self.folds)) for w in some]
 
     def report(self, done: int, total: int) -> bool:
         if self.callback is None:

@@ -43,7 +43,8 @@ class Shelf:
             )
         self.D = kernels.distance_matrix(problem.X, pool, order) if with_distances else None
         self.neighbours: np.ndarray | None = None
-        self.free = threading.Semaphore(max(1, min(copies, widths, pool.threads)))
+        self.capacity = max(1, min(copies, widths, pool.threads))  # matrices at a time
+        self.free = threading.Semaphore(self.capacity)
         self.buffers: list[np.ndarray] = []
         self.sources: dict[int, MatrixSource] = {}
         self.left = [len(problem.folds)] * widths

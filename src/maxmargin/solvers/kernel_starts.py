@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maxmargin import _core
 from maxmargin.solvers.kernel_sources import MatrixSource
 
 if TYPE_CHECKING:
@@ -76,16 +77,9 @@ def start_expand(line: Line, c: np.ndarray, ratio: float) -> None:
         raise ValueError(
             f"warm start W4 needs growing C; C fell by the factor {ratio:.3g}. Use W5, W6"
         )
-    bounded = (line.beta == line.c) & (line.c != 0)
-    inner = (line.beta != 0) & ~bounded
-    if 2 * inner.sum() < bounded.sum():
-        j = np.flatnonzero(inner)
-        line.r[:] = line.y - ratio * (line.y - line.r)
-        line.add_rows(j, (1 - ratio) * line.beta[j])
-    else:
-        j = np.flatnonzero(bounded)
-        line.add_rows(j, (ratio - 1) * line.beta[j])
-    line.beta[bounded] = c[bounded]
+    _core.start_expand(
+        line.rows, line.ranges, line.beta, line.r, line.y, line.c, c, ratio, line.pool
+    )
 
 
 def start_cut(line: Line, c: np.ndarray, ratio: float) -> None:
@@ -94,19 +88,7 @@ def start_cut(line: Line, c: np.ndarray, ratio: float) -> None:
         raise ValueError(
             f"warm start W6 needs falling C; C grew by the factor {ratio:.3g}. Use W3, W4"
         )
-    cut = np.abs(line.beta) > np.abs(c)
-    bounded = (line.beta == line.c) & cut
-    kept = (line.beta != 0) & ~cut
-    if kept.sum() < bounded.sum():
-        between = cut & ~bounded
-        j = np.flatnonzero(kept | between)
-        change = np.where(kept, (1 - ratio) * line.beta, c - ratio * line.beta)
-        line.r[:] = line.y - ratio * (line.y - line.r)
-        line.add_rows(j, change[j])
-    else:
-        j = np.flatnonzero(cut)
-        line.add_rows(j, c[j] - line.beta[j])
-    line.beta[cut] = c[cut]
+    _core.start_cut(line.rows, line.ranges, line.beta, line.r, line.y, line.c, c, ratio, line.pool)
 
 
 COLD: dict[str, Callable] = {
@@ -122,3 +104,4 @@ WARM: dict[str, Callable] = {
     "W5": start_scale,
     "W6": start_cut,
 }
+STARTS = COLD | WARM

@@ -26,7 +26,7 @@ import numpy as np
 from maxmargin import _core
 from maxmargin.problem import Certificate, Progress, Settings, Status
 from maxmargin.solvers.kernel_sources import Source
-from maxmargin.solvers.kernel_starts import COLD, WARM, kernel_rule_fits
+from maxmargin.solvers.kernel_starts import COLD, STARTS, WARM, kernel_rule_fits
 from maxmargin.solvers.kernels import NEIGHBOURS
 from maxmargin.solvers.run import Run
 
@@ -117,6 +117,7 @@ class Line:
         self.ranges = problem.ranges
         self.y = problem.y
         self.q = problem.y * problem.s  # c_i = C q_i
+        self.total = float(np.abs(self.q).sum())
         self.beta = np.zeros(self.rows.n)
         self.r = self.y.copy()
         self.c = np.zeros(self.rows.n)
@@ -137,7 +138,7 @@ class Line:
     @property
     def scale(self) -> float:
         """``sum_i C_i``: what the tolerance is measured in."""
-        return float(np.abs(self.c).sum())
+        return 0.0 if self.C is None else self.C * self.total
 
     def start(self, C: float) -> None:
         """Sets beta and r for a new C, by the start the method names."""
@@ -150,7 +151,7 @@ class Line:
         else:
             name = self.method.warm
             name = ("W4" if C >= self.C else "W6") if name == "auto" else name
-            (COLD | WARM)[name](self, c, C / self.C)
+            STARTS[name](self, c, C / self.C)
         self.c[:] = c
         self.C = C
         self.core.begin()
