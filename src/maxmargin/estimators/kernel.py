@@ -264,7 +264,8 @@ class KernelSVCCV(_KernelClassifier):
     C_, gamma_, best_params_, best_score_
     Cs_, gammas_ : arrays
     scores_, losses_ : arrays of shape (gammas, Cs, folds)
-        Accuracy, and mean hinge loss of clipped predictions, on the validation rows.
+        Accuracy, and mean hinge loss of clipped predictions, on the validation rows, which count
+        by their sample weights.
     cv_results_ : dict of arrays, as in GridSearchCV
     support_, support_vectors_, dual_coef_, certificate_, ... : of the last fit, as in KernelSVC
 

@@ -39,7 +39,7 @@ class Shelf:
             raise ValueError(
                 f"the kernel matrix of {problem.n} rows takes {size / 2**30:.2f} GiB, the memory "
                 f"budget is {budget / 2**30:.2f} GiB. A grid needs the whole matrix: allow more "
-                f"memory, or use fewer rows"
+                f"memory, use fewer rows, or take SparseKernelSVC, which needs no such matrix"
             )
         self.D = kernels.distance_matrix(problem.X, pool, order) if with_distances else None
         self.neighbours: np.ndarray | None = None
