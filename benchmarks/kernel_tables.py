@@ -153,8 +153,7 @@ def write(known: dict, json_path: Path) -> None:
             continue
         rows = beside_the_paper(rows) if task == "errors" else rows
         parts += [f"## {title}", f"`{task}`. {about}", table(rows)]
-        if told := summary(task, rows):
-            parts.append(told)
+        parts += [told for told in (summary(task, rows), known.get("notes", {}).get(task)) if told]
     json_path.with_suffix(".md").write_text("\n\n".join(parts) + "\n")
     draw(known["tasks"], json_path.with_suffix(".png"))
 
