@@ -5,6 +5,7 @@ import pytest
 
 from maxmargin import _core
 from maxmargin.losses import Ranks
+from maxmargin.losses.ranks import MANY_PAIRS
 
 POOL = _core.Pool(2)
 
@@ -119,6 +120,23 @@ def test_many_queries_equal_the_mean_of_single_ones():
         total += part
         np.testing.assert_allclose(grad[rows], l_part * n / loss.queries, rtol=1e-9, atol=1e-12)
     assert pytest.approx(n * total / loss.queries, rel=1e-9) == R
+
+
+def test_the_subgradient_where_a_search_ended_is_known_where_pairs_are_many():
+    rng = np.random.default_rng(10)
+    few, many = Ranks(np.arange(50.0), 1.0, POOL), Ranks(np.arange(3000.0), 1.0, POOL)
+    assert many.pairs >= MANY_PAIRS > few.pairs
+    for loss in (few, many):
+        assert loss.known_subgradient() is None  # before any search
+        p, dp = rng.normal(size=loss.n), 1e-3 * np.arange(loss.n)
+        k, R = loss.search(p, dp, 1.0, 0.0)
+        assert k > 0
+        if loss is few:  # a search ends at a kink there
+            assert loss.known_subgradient() is None
+            continue
+        R_end, l_end = loss.evaluate(p + k * dp)
+        assert R_end == pytest.approx(R, rel=1e-12)
+        np.testing.assert_allclose(loss.known_subgradient(), l_end, rtol=1e-9, atol=1e-12)
 
 
 def test_one_rank_is_refused():

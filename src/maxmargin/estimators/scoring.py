@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from maxmargin.estimators.base import progress_callback, threads_of, warn_if_missed
@@ -147,6 +148,14 @@ def checked_weights(sample_weight, n: int) -> np.ndarray | None:
     if not np.any(weight > 0):
         raise ValueError("every sample_weight is zero; expected some rows of positive weight")
     return weight
+
+
+def weights_by_class(weight: np.ndarray | None, class_weight, y) -> np.ndarray | None:
+    """Weights of rows times those of their classes."""
+    if class_weight is None:
+        return weight
+    by_class = compute_sample_weight(class_weight, y)
+    return by_class if weight is None else weight * by_class
 
 
 def checked_queries(qid, n: int) -> np.ndarray | None:
