@@ -11,12 +11,12 @@ namespace maxmargin {
 namespace {
 
 void make_pair_loss(PairLoss* self, In<double> target, std::optional<In<std::uint32_t>> query,
-                    std::size_t queries, std::optional<In<double>> weight) {
+                    std::size_t queries, std::optional<In<double>> weight, Pool& pool) {
   const std::size_t n = target.shape(0);
   if (query) check_length(query->shape(0), n, "query");
   if (weight) check_length(weight->shape(0), n, "weight");
   new (self) PairLoss(n, target.data(), query ? query->data() : nullptr, queries,
-                      weight ? weight->data() : nullptr);
+                      weight ? weight->data() : nullptr, pool);
 }
 
 void make_table_loss(TableLoss* self, In<std::uint8_t> positive, std::optional<In<double>> weight) {
@@ -38,7 +38,7 @@ void bind_losses(nb::module_& m) {
 
   nb::class_<PairLoss>(m, "PairLoss", "Hinge over pairs of rows with different targets.")
       .def("__init__", &make_pair_loss, Release(), nb::arg("target"), nb::arg("query").none(),
-           nb::arg("queries"), nb::arg("weight").none())
+           nb::arg("queries"), nb::arg("weight").none(), nb::arg("pool"))
       .def_prop_ro("n", &PairLoss::n)
       .def_prop_ro("queries", &PairLoss::queries)
       .def(

@@ -63,7 +63,7 @@ class Ranks(SearchedLoss):
         self.n = y.shape[0]
         query, count = _numbered(qid, self.n)
         weight = _float64(sample_weight)
-        self.core = _core.PairLoss(y, query, count, weight)
+        self.core = _core.PairLoss(y, query, count, weight, pool)
         m = self.core.pairs()
         self.pairs = float(m.sum())
         self.queries = int(np.sum(m > 0))
