@@ -31,6 +31,7 @@ from maxmargin.solvers.run import catch_interrupts
 SMALL_NNZ = 50_000
 STEPS, STEPS_FROM_SAMPLE = 10, 4  # of Newton on all rows, from nothing and from a sample's solution
 CORES = 2
+HARDNESS_ROWS = 5000  # are enough for a mean
 FETCH = 30  # entries that could be summed while a row comes from memory
 CACHED_NNZ = 2_000_000  # or does not: so many entries stay in a cache
 NNZ_PER_THREAD = 50_000  # less work than this is done before a second thread has started
@@ -231,7 +232,8 @@ def pick_solver(rows: ArrayRows, cost: np.ndarray) -> str:
         return "newton"
     steps = STEPS_FROM_SAMPLE if newton.sample_steps(rows) else STEPS
     newton_cost = steps * (3 * rows.nnz + newton.hessian_cost(rows)) / CORES
-    hardness = float(np.mean(cost * rows.squared_norms()))
+    step = max(1, rows.n // HARDNESS_ROWS)
+    hardness = float(np.mean(cost[::step] * rows.thinned(step).squared_norms()))
     fetch = FETCH if rows.nnz > CACHED_NNZ else 0
     dual_cost = (4 + 10 * hardness) * (2 * rows.nnz + fetch * rows.n)
     return "newton" if newton_cost < dual_cost else "dual"
