@@ -55,6 +55,8 @@ def test_k_may_be_a_share_of_the_rows():
         (-1, "1 or more"),
         (None, "needs k"),
         (float("nan"), "1 or more"),
+        ("3", "expected a whole number"),
+        (True, "expected a whole number"),
     ],
 )
 def test_unusable_k_is_refused(k, message):

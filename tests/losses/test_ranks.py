@@ -107,6 +107,17 @@ def test_queries_count_equally_and_may_come_in_any_order():
     np.testing.assert_allclose(l_other, grad[order], rtol=1e-12)
 
 
+@pytest.mark.parametrize("unit", [1e-300, 2.0**-600, 2.0**600, 1e300])
+def test_weights_of_any_size_are_products_of_pairs(unit):
+    """Products of such weights are beyond float64; once that gave a loss of zero, unsaid."""
+    rng = np.random.default_rng(11)
+    y, p, s = rng.integers(0, 3, 30).astype(float), rng.normal(size=30), rng.random(30)
+    R, grad = Ranks(y, 1.0, POOL, sample_weight=s).evaluate(p)
+    R_unit, l_unit = Ranks(y, 1.0, POOL, sample_weight=s * unit).evaluate(p)
+    assert R_unit / unit == pytest.approx(R, rel=1e-12)
+    np.testing.assert_allclose(l_unit / unit, grad, rtol=1e-12, atol=1e-15)
+
+
 def test_many_queries_equal_the_mean_of_single_ones():
     rng = np.random.default_rng(9)
     n, Q = 9000, 300

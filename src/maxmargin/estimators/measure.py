@@ -81,6 +81,9 @@ class MeasureSVC(ClassifierMixin, ScoringEstimator):
     1.0
     """
 
+    _model = MeasureModel
+    _arrays = ("coef", "intercept", "classes")
+
     def __init__(
         self,
         measure: str = "f1",
@@ -145,26 +148,6 @@ class MeasureSVC(ClassifierMixin, ScoringEstimator):
         else:
             self.intercept_ = bias * self._w[:, -1] if bias else np.zeros(len(signs))
         return self
-
-    def decision_function(self, X) -> np.ndarray:
-        """Scores, positive for the positive class; one column a class if there are several."""
-        return self._predicted_by("decision_function", X)
-
-    def predict(self, X) -> np.ndarray:
-        """The class of the positive, or the largest, score."""
-        return self._predicted_by("predict", X)
-
-    def to_model(self) -> MeasureModel:
-        """The model without the estimator: what `save` writes."""
-        origin = self._origin()
-        return MeasureModel(self.coef_, self.intercept_, self.classes_, **origin)
-
-    @classmethod
-    def from_model(cls, model: MeasureModel) -> MeasureSVC:
-        """The fitted estimator that `to_model` was called on, without its history."""
-        estimator = super().from_model(model)
-        estimator.classes_, estimator.intercept_ = model.classes, model.intercept
-        return estimator
 
     def score(self, X, y, sample_weight=None) -> float:
         """The measure itself (for "error" the accuracy); with several classes, their mean."""

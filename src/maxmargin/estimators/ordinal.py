@@ -54,6 +54,9 @@ class OrdinalSVC(ClassifierMixin, ScoringEstimator):
     ['bad', 'fair', 'good']
     """
 
+    _model = OrdinalModel
+    _arrays = ("coef", "thresholds", "classes")
+
     def __init__(
         self,
         C: float = 1.0,
@@ -113,22 +116,6 @@ class OrdinalSVC(ClassifierMixin, ScoringEstimator):
         ndarray of shape (n, n_classes), or (n,) with two labels
         """
         return self._predicted_by("decision_function", X)
-
-    def predict(self, X) -> np.ndarray:
-        """The label in whose interval the score lies."""
-        return self._predicted_by("predict", X)
-
-    def to_model(self) -> OrdinalModel:
-        """The model without the estimator: what `save` writes."""
-        origin = self._origin()
-        return OrdinalModel(self.coef_, self.thresholds_, self.classes_, **origin)
-
-    @classmethod
-    def from_model(cls, model: OrdinalModel) -> OrdinalSVC:
-        """The fitted estimator that `to_model` was called on, without its history."""
-        estimator = super().from_model(model)
-        estimator.classes_, estimator.thresholds_ = model.classes, model.thresholds
-        return estimator
 
     def mean_absolute_error(self, X, y, sample_weight=None) -> float:
         """Mean number of places between predicted and true label."""

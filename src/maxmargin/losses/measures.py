@@ -28,6 +28,7 @@ are whole numbers a labelling labels every copy; elsewhere it may label any part
 from __future__ import annotations
 
 import math
+import numbers
 from abc import abstractmethod
 
 import numpy as np
@@ -169,6 +170,8 @@ def number_taken(measure: str, k: int | float | None, n: float) -> float:
         raise ValueError(
             f"measure {measure!r} needs k: a number of rows, or a share of them between 0 and 1"
         )
+    if isinstance(k, bool) or not isinstance(k, numbers.Real):
+        raise ValueError(f"k = {k!r}; expected a whole number of rows, or a share between 0 and 1")
     if isinstance(k, (float, np.floating)) and 0 < k < 1:
         return max(1, round(k * n)) if n == int(n) else k * n
     if not math.isfinite(k) or k != int(k) or k < 1:
