@@ -11,6 +11,7 @@
 
 #include "base/check.hpp"
 #include "base/clones.hpp"
+#include "base/parallel.hpp"
 
 namespace maxmargin {
 
@@ -137,11 +138,15 @@ struct Unordered : InvalidInput {
 };
 
 // Refuses CSR structure that would make a loop read or write outside its arrays: row starts that
-// decrease, columns outside [0, d) or not increasing. The arrays may come from anywhere.
-void check_structure(const std::int32_t* starts, std::size_t n, const std::int32_t* indices,
-                     std::size_t d);
-void check_structure(const std::int64_t* starts, std::size_t n, const std::int64_t* indices,
-                     std::size_t d);
+// decrease or lead outside the entries, columns outside [0, d) or not increasing. The arrays may
+// come from anywhere.
+template <class Index>
+void check_structure(const Index* starts, std::size_t n, const Index* indices, std::size_t entries,
+                     std::size_t d, Pool& pool);
+
+// Whether no number of an array is infinite or NaN.
+template <class Value>
+bool all_finite(const Value* x, std::size_t n, Pool& pool);
 
 // <w, x_i>, the constant feature included. Four running sums hide the latency of the additions.
 template <class View>

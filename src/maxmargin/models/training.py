@@ -19,10 +19,10 @@ from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 
 from maxmargin import _core
-from maxmargin.data.arrays import ArrayRows
-from maxmargin.data.cpus import granted_cpus
+from maxmargin.data.arrays import ArrayRows, useful_threads
 from maxmargin.losses.hinge import Hinge
 from maxmargin.models.linear import LinearModel
 from maxmargin.problem import Callback, Clock, Progress, Settings, Solution, Status
@@ -34,7 +34,6 @@ CORES = 2
 HARDNESS_ROWS = 5000  # are enough for a mean
 FETCH = 30  # entries that could be summed while a row comes from memory
 CACHED_NNZ = 2_000_000  # or does not: so many entries stay in a cache
-NNZ_PER_THREAD = 50_000  # less work than this is done before a second thread has started
 
 
 @dataclass(frozen=True)
@@ -119,8 +118,8 @@ def train(
     codes = np.searchsorted(classes, y)  # several times faster than unique's own inverse
     cost = row_costs(classes, codes, plan, sample_weight)
     positives = [1] if len(classes) == 2 else list(range(len(classes)))
-    rows = ArrayRows(X, plan.bias)
-    threads = useful_threads(plan.threads, rows)
+    threads = useful_threads(plan.threads, X.nnz if sp.issparse(X) else X.size)
+    rows = ArrayRows(X, plan.bias, _core.Pool(threads))
     solver = pick_solver(rows, cost) if plan.solver == "auto" else plan.solver
     side_by_side = min(threads, len(positives))
     if starts is not None and not fits(starts, len(positives), rows):
@@ -178,11 +177,6 @@ def fits(starts: list[Start], problems: int, rows: ArrayRows) -> bool:
         len(start.w) == rows.width and (start.share is None or len(start.share) == rows.n)
         for start in starts
     )
-
-
-def useful_threads(threads: int | None, rows: ArrayRows) -> int:
-    """As many as granted, but no more than the work can feed: starting one takes time too."""
-    return min(threads or granted_cpus(), 1 + rows.nnz // NNZ_PER_THREAD)
 
 
 def row_costs(
