@@ -30,7 +30,7 @@ CASES = {
         lambda grade: grade > 1,
     ),
     "measure of classes": (
-        maxmargin.MeasureSVC("prbep"),
+        maxmargin.MeasureSVC("error"),
         lambda grade: WORDS[grade],
     ),
 }
