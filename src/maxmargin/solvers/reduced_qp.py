@@ -45,6 +45,13 @@ class Planes:
         self._idle = np.append(self._idle, 0)
         self._qp.append(b, self._rows().predict(a))
 
+    def widen(self, coordinates: np.ndarray) -> None:
+        """Every plane gains a coordinate: w grows by one."""
+        new = np.zeros((len(self._a), 1))
+        new[: len(self), 0] = coordinates
+        self._a = np.hstack([self._a, new])
+        self._qp.widen(coordinates)
+
     def minimise(self, tolerance: float) -> tuple[np.ndarray, float]:
         """w at the minimum of ``1/2 ||w||^2 + max(0, planes)``, and a lower bound on it."""
         self._qp.solve(tolerance)
@@ -59,7 +66,9 @@ class Planes:
         idle = self._idle >= IDLE_LIMIT
         if idle.sum() <= IDLE_SHARE * len(self):
             return
-        kept = np.flatnonzero(~idle)
+        self._keep(np.flatnonzero(~idle))
+
+    def _keep(self, kept: np.ndarray) -> None:
         self._qp.keep(kept.tolist())
         for place, plane in enumerate(kept):
             if place != plane:
