@@ -180,7 +180,8 @@ def _source(X, kernel, plan: KernelPlan, pool: _core.Pool) -> Source:
             warnings.warn(
                 f"the kernel matrix of {n} rows takes {size / 2**30:.1f} GiB and the budget is "
                 f"{budget / 2**30:.1f} GiB: rows will be computed again and again, for about "
-                f"{seconds / 60:.0f} minutes. Allow more memory, or train on fewer rows",
+                f"{seconds / 60:.0f} minutes. Allow more memory, train on fewer rows, or use "
+                f"SparseKernelSVC",
                 UserWarning,
                 stacklevel=4,
             )

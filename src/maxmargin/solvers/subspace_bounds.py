@@ -31,7 +31,7 @@ from maxmargin import _core
 from maxmargin.solvers import kernels
 from maxmargin.solvers.basis_choice import dense_rows
 from maxmargin.solvers.kernels import Points, Products
-from maxmargin.solvers.subspace import Subspace, is_wide, kernel_block
+from maxmargin.solvers.subspace import Subspace, is_wide
 
 ROWS = 2048
 
@@ -131,13 +131,16 @@ def residual_squares(
     if N > ROWS:
         rows = np.sort(np.random.default_rng(seed).choice(used, ROWS, replace=False))
     m = len(rows)
-    points = subspace.X[rows] if is_wide(subspace.X) else dense_rows(subspace.X, rows)
-    z = subspace.coordinates(rows)
-    E = kernel_block(subspace.kernel, points, points) - z @ z.T
+    pool = _core.Pool(subspace.pool.threads)
+    z = subspace.coordinates(rows).astype(np.float32)
     parts = np.vstack([ls[:, rows], weights @ ls[:, rows]]).astype(np.float64)
+    E = kernels.kernel_matrix(subspace.X[rows], subspace.kernel, pool)
+    with kernels.blas_threads(pool):
+        E -= z @ z.T
+        whole = np.einsum("ji,ji->j", parts @ E, parts)
     # Pairs of different rows and pairs of a row with itself are sampled at different rates.
-    own = (parts**2) @ np.diag(E)
-    pairs = np.einsum("ji,ji->j", parts @ E, parts) - own
+    own = (parts**2) @ np.diagonal(E)
+    pairs = whole - own
     rate = N / m * ((N - 1) / (m - 1) if m > 1 else 1.0)
     squares = pairs * rate + own * (N / m)
     return squares[:-1], float(squares[-1])
