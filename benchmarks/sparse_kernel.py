@@ -125,8 +125,8 @@ TASKS = {
     "adult": Task(adult, 1.0, 0.05, "ADULT (20000 x 123)", 10),
     "ocr0": Task(lambda f: digits(f, lambda d: d == 0), 10.0, 0.02, "OCR0 (20000 x 784)", 20),
     "ocr*": Task(lambda f: digits(f, lambda d: d < 5), 10.0, 0.02, "OCR* (20000 x 784)", 500),
-    "ijcnn": Task(ijcnn, 32.0, 2.0, "IJCNN (49990 x 22)", 500),
-    "imdb": Task(imdb, 1.0, 1.0, "IMDB for CCAT (25000 x 743951)", 200, (10, 20, 50, 100, 200)),
+    "ijcnn": Task(ijcnn, 32.0, 1.0, "IJCNN (49990 x 22)", 500),
+    "imdb": Task(imdb, 3.0, 0.5, "IMDB for CCAT (25000 x 743951)", 200, (10, 20, 50, 100, 200)),
 }
 
 
@@ -216,7 +216,7 @@ def best_of(repeats: int, run: Callable[[], Any]) -> tuple[float, Any]:
 def speed(folder: Path, names: list[str], chosen) -> dict:
     """Training beside SVM-perf's CPSP: whole training files, data in memory."""
     result = {}
-    for name, C, gamma, sizes in (("a9a", 1.0, 0.05, (10, 50)), ("ijcnn1", 32.0, 2.0, (200,))):
+    for name, C, gamma, sizes in (("a9a", 1.0, 0.05, (10, 50)), ("ijcnn1", 32.0, 1.0, (200,))):
         X, y, X_test, y_test = pair(folder, name)
         if name == "ijcnn1":
             X, X_test = X.toarray(), X_test.toarray()
@@ -241,7 +241,7 @@ def growth(folder: Path, names: list[str], chosen) -> dict:
     covtype = X, np.where(labels == labels.max(), 1.0, -1.0)
     result: dict = {}
     plans = (
-        ("ijcnn1 with its test rows", joined, (12500, 25000, 50000, 100000, 141691), 32.0, 2.0, 50),
+        ("ijcnn1 with its test rows", joined, (12500, 25000, 50000, 100000, 141691), 32.0, 1.0, 50),
         ("covtype", covtype, (31250, 62500, 125000, 250000, 500000), 1.0, 4.0, 20),
     )
     for name, (X, y), counts, C, gamma, k in plans:

@@ -27,8 +27,8 @@ from maxmargin.models.kernel import (
 )
 from maxmargin.models.labels import pack_classes, unpack_classes
 from maxmargin.models.linear import pack_origin, unpack_origin
-from maxmargin.solvers import kernels
-from maxmargin.solvers.kernels import Kernel, Points
+from maxmargin.solvers.kernels import Kernel
+from maxmargin.solvers.subspace import kernel_tiles
 from maxmargin.solvers.subspace_bounds import Bounds
 from maxmargin.solvers.two_variable import KernelCertificate
 
@@ -108,10 +108,10 @@ class SparseKernelModel:
         if X.shape[0] < SMALL:  # starting threads would take longer than the work
             threads = 1
         pool = _core.Pool(threads or granted_cpus())
-        dense = not sp.issparse(X) and not sp.issparse(self.vectors)
-        centre = kernels.centre_of(self.vectors) if dense and self.kernel.of_distance else None
-        points = Points(self.vectors, centre)
-        return kernels.expand(X, points, self.kernel, self.coefficients, pool)
+        f = np.empty((X.shape[0], self.coefficients.shape[1]))
+        for begin, end, K in kernel_tiles(X, self.vectors, self.kernel, pool):
+            np.matmul(K, self.coefficients, out=f[begin:end])
+        return f
 
 
 # ---------------------------------------------------------------- the file

@@ -24,7 +24,7 @@ from maxmargin.solvers.kernels import Kernel
 from maxmargin.solvers.subspace import Subspace, is_wide, squared_norms
 
 KERNELS_WITH_PREIMAGES = ("rbf", "poly", "linear")
-NOTHING = 1e-6  # |f(b)| below this share of sum_q |v_q| sqrt(k(b, b) k(t, t)) is rounding error
+NOTHING = 1e-5  # |f(b)| below this share of sum_q |v_q| sqrt(k(b, b) k(t, t)) is rounding error
 TRIM = 1e-6  # share of ||b||^2 that may be dropped to keep b sparse
 SHORTEN = 4.0  # by how much a step that does not gain is shortened
 
@@ -92,8 +92,8 @@ class Residual:
         self._columns, self._centre = None, np.zeros(self._width)
         if is_wide(subspace.X):
             self._columns = np.unique(sampled.indices)
-            self._sampled = sampled[:, self._columns].astype(np.float64)
-            self._basis = basis[:, self._columns].toarray()
+            self._sampled = sampled[:, self._columns].astype(np.float32)
+            self._basis = basis[:, self._columns].astype(np.float32).toarray()
             return
         number = subspace.basis.dtype
         self._sampled = np.asarray(sampled.toarray() if sp.issparse(sampled) else sampled, number)
@@ -141,19 +141,29 @@ class Residual:
 
     def values(self, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """f(b) and k(b, b) for some b (rows)."""
+        kernel = self.kernel
+        if kernel.name == "rbf":
+            return self.gaussian(b) @ self.v, np.ones(len(b))
         norms = squared_norms(b).astype(np.float64)
         products = self.products(b).astype(np.float64)
-        if self.kernel.name == "linear":
+        if kernel.name == "linear":
             return products @ self.v, norms
-        if self.kernel.name == "poly":
-            own = (self.kernel.gamma * norms + self.kernel.coef0) ** self.kernel.degree
-            return (self.kernel.gamma * products + self.kernel.coef0) ** (
-                self.kernel.degree
-            ) @ self.v, own
-        squares = np.maximum(norms[:, None] + self.norms - 2 * products, 0.0)
-        if self.kernel.name == "laplacian":
-            squares = np.sqrt(squares)
-        return np.exp(-self.kernel.gamma * squares) @ self.v, np.ones(len(b))
+        if kernel.name == "poly":
+            base = kernel.gamma * products + kernel.coef0
+            own = (kernel.gamma * norms + kernel.coef0) ** kernel.degree
+            return base**kernel.degree @ self.v, own
+        lengths = np.sqrt(np.maximum(norms[:, None] + self.norms - 2 * products, 0.0))
+        return np.exp(-kernel.gamma * lengths) @ self.v, np.ones(len(b))
+
+    def gaussian(self, b: np.ndarray) -> np.ndarray:
+        """``exp(-gamma ||b - t_q||^2)`` for some b (rows), in float64 from the data's numbers."""
+        gamma, number = self.kernel.gamma, b.dtype
+        exponent = self.products(b)  # -gamma (||b||^2 + ||t||^2 - 2 <b, t>), in one array
+        exponent *= number.type(2 * gamma)
+        exponent -= (gamma * squared_norms(b)).astype(number)[:, None]
+        exponent -= (gamma * self.norms).astype(number)
+        np.minimum(exponent, 0, out=exponent)
+        return np.exp(exponent, out=exponent).astype(np.float64, copy=False)
 
     def quotients(self, b: np.ndarray) -> np.ndarray:
         """``f(b)^2 / k(b, b)``: what adding b takes from ||r||^2, if phi(b) were new altogether."""
@@ -179,9 +189,7 @@ def fixed_points(residual: Residual, b: np.ndarray, search: Search) -> np.ndarra
 
     def look(b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """f(b), and where the fixed-point iteration goes from there."""
-        norms = squared_norms(b).astype(np.float64)[:, None]
-        squares = np.maximum(norms + residual.norms - 2 * residual.products(b), 0.0)
-        weights = residual.v * np.exp(-residual.kernel.gamma * squares)
+        weights = residual.gaussian(b) * residual.v
         f = weights.sum(axis=1)
         safe = np.where(f == 0, 1.0, f)[:, None]
         return f, np.where(f[:, None] == 0, b, residual.combine(weights / safe))

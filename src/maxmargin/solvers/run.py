@@ -68,11 +68,12 @@ def interruptible(max_time: float | None = None) -> Iterator[_core.Stop]:
 class Run:
     """One run: its clock, its history, and why it ended.
 
-    The tolerance is relative to P, or to `scale` if that is given.
+    The tolerance is relative to P, or to `scale` if that is given. The run ends a share `margin`
+    below it, so that bounds computed afresh still are within it.
     """
 
-    def __init__(self, settings: Settings, scale: float | None = None) -> None:
-        self.settings, self.scale = settings, scale
+    def __init__(self, settings: Settings, scale: float | None = None, margin: float = 0.0) -> None:
+        self.settings, self.scale, self.margin = settings, scale, margin
         self.clock = Clock()
         self.history: list[Progress] = []
         self.status: Status | None = None
@@ -89,7 +90,7 @@ class Run:
         self.history.append(progress)
         if primal - dual < 0.999 * self._gap:
             self._gap, self._records_at_progress = primal - dual, len(self.history)
-        if self.within_tolerance(primal, dual):
+        if self.within_tolerance(primal, dual, self.margin):
             self.status = Status.OPTIMAL
         elif self.settings.callback is not None and self.settings.callback(progress):
             self.status = Status.CALLBACK
@@ -101,9 +102,9 @@ class Run:
             self.status = Status.STALLED
         return self.status is not None
 
-    def within_tolerance(self, primal: float, dual: float) -> bool:
+    def within_tolerance(self, primal: float, dual: float, margin: float = 0.0) -> bool:
         scale = primal if self.scale is None else self.scale
-        return scale <= 0 or (primal - dual) / scale <= self.settings.tol
+        return scale <= 0 or (primal - dual) / scale <= (1 - margin) * self.settings.tol
 
     def stopped(self) -> None:
         """The stop flag was raised: say by whom."""

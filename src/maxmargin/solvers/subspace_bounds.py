@@ -25,13 +25,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from maxmargin import _core
 from maxmargin.solvers import kernels
-from maxmargin.solvers.basis_choice import dense_rows
-from maxmargin.solvers.kernels import Points, Products
-from maxmargin.solvers.subspace import Subspace, is_wide
+from maxmargin.solvers.subspace import Subspace, kernel_tiles
 
 ROWS = 2048
 
@@ -76,32 +73,12 @@ def fresh_values(
     """
     l = planes.mixed()  # noqa: E741
     p, u = np.empty(subspace.n), np.zeros(len(beta))
-    for begin, end, K in kernel_tiles(subspace):
+    tiles = kernel_tiles(subspace.X, subspace.basis.vectors, subspace.kernel, subspace.pool)
+    for begin, end, K in tiles:
         p[begin:end] = K @ beta
         u += l[begin:end] @ K
     a = subspace.solve_L(u)
     return p, planes.offset - 0.5 * float(a @ a)
-
-
-def kernel_tiles(subspace: Subspace):
-    """``(begin, end, k(x_i, b_j))`` over tiles of rows."""
-    X, vectors, kernel = subspace.X, subspace.basis.vectors, subspace.kernel
-    if is_wide(X):
-        K = np.empty((subspace.k, subspace.n), dtype=np.float32)
-        for j in range(subspace.k):
-            K[j] = subspace.columns(dense_rows(vectors, np.array([j])))[0]
-        yield 0, subspace.n, K.T.astype(np.float64)
-        return
-    dense = kernel.of_distance and not sp.issparse(X)
-    basis = Points(vectors, kernels.centre_of(vectors) if dense else None)
-    rows = Points(X, basis.centre)
-    products, right = Products(kernels.TILE, subspace.k), basis.tile(0, subspace.k)
-    with kernels.blas_threads(subspace.pool):
-        for begin, end in kernels.tiles(subspace.n):
-            K = products(rows.tile(begin, end), right)
-            norms = rows.squared_norms[begin:end]
-            _core.kernel_values(kernel.function, K, norms, basis.squared_norms, subspace.pool)
-            yield begin, end, K
 
 
 def bounds_of(

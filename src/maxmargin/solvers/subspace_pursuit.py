@@ -42,6 +42,8 @@ from maxmargin.solvers.subspace import Subspace
 from maxmargin.solvers.subspace_bounds import ActivePlanes, Bounds, bounds_of, fresh_values
 from maxmargin.solvers.two_variable import KernelCertificate
 
+MARGIN = 0.02  # of the tolerance, for what float32 coordinates differ from fresh kernel values
+
 
 @dataclass
 class SubspaceSolution:
@@ -166,7 +168,7 @@ class Machine:
 
     def __init__(self, loss: Hinge, subspace: Subspace, settings: Settings) -> None:
         self.loss, self.subspace, self.settings = loss, subspace, settings
-        self.run = Run(settings, scale=loss.at_zero)
+        self.run = Run(settings, scale=loss.at_zero, margin=MARGIN)
         self.planes = PlanesOfRows(subspace.n, subspace.pool)
         self.best = Point(np.empty(0), np.zeros(subspace.n), loss.at_zero, 0.0)
         self.p_c, self.R_c, self.l = self.best.p, self.best.R, -loss.q  # the plane at w = 0
