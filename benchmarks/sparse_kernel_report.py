@@ -184,7 +184,7 @@ def bounds_table(store: dict) -> str:
     head = ["set", "k", "P - P(exact)", "exact_gap_", "theorem2_bound_", "delta_"]
     return (
         "## Distance from the exact objective\n\nIn units of C times the number of rows; the last "
-        "three are estimated from 2048 rows.\n\n" + table(head, rows)
+        "three are estimated from 1024 rows.\n\n" + table(head, rows)
         if rows
         else ""
     )

@@ -71,7 +71,7 @@ class SparseKernelSVC(ClassifierMixin, BaseEstimator):
         The largest projection error of a plane that holds the solution up.
     theorem2_bound_, exact_gap_ : float
         How far the objective can be above that of the exact machine (KernelSVC): by the paper's
-        theorem 2, and by the exact problem's dual, which is usually closer. Where more than 2048
+        theorem 2, and by the exact problem's dual, which is usually closer. Where more than 1024
         rows matter, they and delta_ are estimates from a sample.
     path_ : list of SparseKernelModel
     classes_, gamma_, n_iter_, history_
@@ -97,7 +97,7 @@ class SparseKernelSVC(ClassifierMixin, BaseEstimator):
         coef0=0.0,
         basis="free",
         residual_rows=2048,
-        starts=64,
+        starts=32,
         restarts=2,
         tol=1e-3,
         max_iter=None,

@@ -16,6 +16,7 @@ itself is sampled. Starts are the best of some of these rows, and b is never wor
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -48,14 +49,14 @@ class Search:
     """
 
     rows: int = 2048
-    starts: int = 64
+    starts: int = 32
     restarts: int = 2
-    iterations: int = 12
-    tolerance: float = 1e-3
+    iterations: int = 10
+    tolerance: float = 1e-2
 
 
 class Residual:
-    """r on a sample of rows: points t_q in two blocks (rows, basis vectors), and weights v_q.
+    """r on a sample of rows: points t_q (rows, then basis vectors) with weights v_q.
 
     Dense points of a kernel of the distance are taken about the mean of the rows: that changes no
     distance, and products of centred points are more exact. Of wide sparse rows only the columns
@@ -80,27 +81,31 @@ class Residual:
             c = subspace.coefficients(v @ subspace.coordinates(self.rows))
         self.v = np.concatenate([v, -c])
         self._width = subspace.X.shape[1]
-        self._take_points(subspace)
-        self.norms = np.concatenate(
-            [squared_norms(self._sampled), squared_norms(self._basis)]
-            if self._columns is None
-            else [squared_norms(self._sampled), subspace.basis.squared_norms]
-        ).astype(np.float64)
-
-    def _take_points(self, subspace: Subspace) -> None:
-        sampled, basis = subspace.X[self.rows], subspace.basis.vectors
-        self._columns, self._centre = None, np.zeros(self._width)
+        self._columns: np.ndarray | None = None
+        self._centre: np.ndarray | None = None
         if is_wide(subspace.X):
-            self._columns = np.unique(sampled.indices)
-            self._sampled = sampled[:, self._columns].astype(np.float32)
-            self._basis = basis[:, self._columns].astype(np.float32).toarray()
-            return
-        number = subspace.basis.dtype
-        self._sampled = np.asarray(sampled.toarray() if sp.issparse(sampled) else sampled, number)
-        if self.kernel.of_distance and len(self.rows):
-            self._centre = self._sampled.mean(axis=0, dtype=np.float64)
-            self._sampled = self._sampled - self._centre.astype(number)
-        self._basis = (basis - self._centre).astype(number)
+            self._take_wide(subspace)
+        else:
+            self._take_dense(subspace)
+
+    def _take_dense(self, subspace: Subspace) -> None:
+        number, m = subspace.basis.dtype, len(self.rows)
+        sampled = subspace.X[self.rows]
+        points = np.empty((len(self.v), self._width), dtype=number)
+        points[:m] = sampled.toarray() if sp.issparse(sampled) else sampled
+        points[m:] = subspace.basis.vectors
+        if self.kernel.of_distance and m:
+            self._centre = points[:m].mean(axis=0, dtype=np.float64)
+            points -= self._centre.astype(number)
+        self._blocks = [points]
+        self.norms = squared_norms(points).astype(np.float64)
+
+    def _take_wide(self, subspace: Subspace) -> None:
+        sampled, basis = subspace.X[self.rows], subspace.basis
+        self._columns = np.unique(sampled.indices)
+        own = basis.vectors[:, self._columns].astype(np.float32).toarray()
+        self._blocks = [sampled[:, self._columns].astype(np.float32), own]
+        self.norms = np.concatenate([squared_norms(sampled), basis.squared_norms])
 
     @property
     def nothing(self) -> float:
@@ -110,19 +115,19 @@ class Residual:
 
     def some_rows(self, count: int, random: np.random.Generator) -> np.ndarray:
         """Some of the sampled rows, dense, as starting points."""
-        few = self._sampled[random.permutation(len(self.rows))[:count]]
+        few: Any = self._blocks[0][random.permutation(len(self.rows))[:count]]
         return few.toarray() if sp.issparse(few) else few
 
     def place(self, points: np.ndarray) -> np.ndarray:
         """Dense points of the data's space as this residual has them."""
-        if self._columns is not None:
-            return points[:, self._columns]
-        return (points - self._centre).astype(self._sampled.dtype)
+        points = points if self._columns is None else points[:, self._columns]
+        points = points if self._centre is None else points - self._centre
+        return points.astype(self._blocks[0].dtype)
 
     def back(self, b: np.ndarray) -> np.ndarray:
         """A point of this residual in the data's space; wide ones without their least entries."""
         if self._columns is None:
-            return b.astype(np.float64) + self._centre
+            return b.astype(np.float64) if self._centre is None else b + self._centre
         squares = np.sort(b**2)
         cut = squares[np.searchsorted(np.cumsum(squares), TRIM * squares.sum())]
         whole = np.zeros(self._width)
@@ -131,13 +136,17 @@ class Residual:
 
     def products(self, b: np.ndarray) -> np.ndarray:
         """``<b, t_q>`` for some b (rows) and every point."""
-        return np.hstack([(self._sampled @ b.T).T, b @ self._basis.T])
+        parts = [(block @ b.T).T for block in self._blocks]
+        return parts[0] if len(parts) == 1 else np.hstack(parts)
 
     def combine(self, weights: np.ndarray) -> np.ndarray:
         """``sum_q weights_q t_q`` for some weights (rows)."""
-        weights = weights.astype(self._sampled.dtype, copy=False)
+        weights = weights.astype(self._blocks[0].dtype, copy=False)
+        if len(self._blocks) == 1:
+            return weights @ self._blocks[0]
+        sampled, own = self._blocks
         cut = len(self.rows)
-        return (self._sampled.T @ weights[:, :cut].T).T + weights[:, cut:] @ self._basis
+        return (sampled.T @ weights[:, :cut].T).T + weights[:, cut:] @ own
 
     def values(self, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """f(b) and k(b, b) for some b (rows)."""

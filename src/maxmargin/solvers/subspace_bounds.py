@@ -30,7 +30,7 @@ from maxmargin import _core
 from maxmargin.solvers import kernels
 from maxmargin.solvers.subspace import Subspace, kernel_tiles
 
-ROWS = 2048
+ROWS = 1024
 
 
 @dataclass(frozen=True)
