@@ -159,10 +159,10 @@ class Subspace:
 
     def __init__(self, X, kernel: Kernel, capacity: int, pool: _core.Pool) -> None:
         self.X, self.kernel, self.pool = X, kernel, pool
-        self.points = ArrayRows(X, pool=pool)
-        self.n = self.points.n
-        # One pass that no stop flag ends: a fit without any time still has a model to give.
-        self.norms = self.points.with_pool(_core.Pool(pool.threads)).squared_norms()
+        # Looked at by threads that no stop flag ends: a fit without any time has a model to give.
+        rows = ArrayRows(X, pool=_core.Pool(pool.threads))
+        self.n, self.norms = rows.n, rows.squared_norms()
+        self.points = rows.with_pool(pool)
         number = X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)
         self.basis = Basis(X.shape[1], capacity, is_wide(X), number)
         self.L = np.zeros((capacity, capacity))
