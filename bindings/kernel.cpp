@@ -101,8 +101,8 @@ void bind_functions(nb::module_& m) {
       "kernel_columns",
       [](const KernelFunction& k, const RowsHandle& rows, In<double> norms,
          nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> points,
-         In<double> point_norms,
-         nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> out, Pool& pool) {
+         In<double> point_norms, nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> out,
+         Pool& pool) {
         const Shape& size = shape(rows.view);
         check_length(norms.shape(0), size.n, "norms");
         check_length(points.shape(1), size.width(), "points");

@@ -48,9 +48,9 @@ MAXMARGIN_INLINE void products(const View& rows, Range range, const double* b, d
 }
 
 // One overload per view, so that each is compiled for every target (templates cannot be cloned).
-#define MAXMARGIN_FOR_DENSE(View)                                                                 \
-  MAXMARGIN_CLONES void distances_of(const View& rows, Range r, const double* b, double* out) {   \
-    distances(rows, r, b, out);                                                                   \
+#define MAXMARGIN_FOR_DENSE(View)                                                               \
+  MAXMARGIN_CLONES void distances_of(const View& rows, Range r, const double* b, double* out) { \
+    distances(rows, r, b, out);                                                                 \
   }
 MAXMARGIN_FOR_DENSE(DenseRows<float>)
 MAXMARGIN_FOR_DENSE(DenseRows<double>)
@@ -58,9 +58,9 @@ MAXMARGIN_FOR_DENSE(ColumnRows<float>)
 MAXMARGIN_FOR_DENSE(ColumnRows<double>)
 #undef MAXMARGIN_FOR_DENSE
 
-#define MAXMARGIN_FOR_VIEW(View)                                                                  \
-  MAXMARGIN_CLONES void products_of(const View& rows, Range r, const double* b, double* out) {    \
-    products(rows, r, b, out);                                                                    \
+#define MAXMARGIN_FOR_VIEW(View)                                                               \
+  MAXMARGIN_CLONES void products_of(const View& rows, Range r, const double* b, double* out) { \
+    products(rows, r, b, out);                                                                 \
   }
 using SparseFloat32 = SparseRows<float, std::int32_t>;
 using SparseDouble32 = SparseRows<double, std::int32_t>;
@@ -115,8 +115,8 @@ void kernel_columns(const KernelFunction& k, const Rows& rows, const double* nor
         pool.run(parts, [&](std::size_t part) {
           const Range range = part_of(view.n, parts, part);
           for (std::size_t begin = range.begin; begin < range.end; begin += kBlock)
-            block_of_columns(k, view, norms, points,
-                             {begin, std::min(range.end, begin + kBlock)}, out);
+            block_of_columns(k, view, norms, points, {begin, std::min(range.end, begin + kBlock)},
+                             out);
         });
       },
       rows);

@@ -1,5 +1,5 @@
-// Kernel values of all rows with a few points that are not among them: columns of a kernel subspace.
-// O(n d) a point, threaded over the rows, the same result for any number of threads.
+// Kernel values of all rows with a few points that are not among them: columns of a kernel
+// subspace. O(n d) a point, threaded over the rows, the same result for any number of threads.
 #pragma once
 #include <cstddef>
 

@@ -189,7 +189,17 @@ def test_constant_data_gives_the_right_answer():
     model = SparseKernelSVC(n_basis=5).fit(X, y)
     assert model.n_basis_ == 1
     assert np.all(model.predict(X) == 0)
-    assert np.all(SparseKernelSVC(n_basis=5).fit(np.zeros((30, 2)), y).predict(X[:3]) == 0)
+    for nothing in (np.zeros((30, 2)), sp.csr_matrix((30, 2)), sp.csr_matrix((30, 500))):
+        assert np.all(SparseKernelSVC(n_basis=5).fit(nothing, y).predict(nothing) == 0)
+
+
+def test_rows_that_a_kernel_maps_to_zero_leave_no_basis():
+    y = np.array([0] * 20 + [1] * 10)
+    model = SparseKernelSVC(n_basis=5, kernel="linear").fit(np.zeros((30, 2)), y)
+    assert model.n_basis_ == 0
+    assert model.certificate_.status == Status.OPTIMAL
+    assert model.certificate_.primal == 30
+    assert np.all(model.decision_function(np.ones((3, 2))) == 0)
 
 
 def test_a_training_basis_may_take_every_row():

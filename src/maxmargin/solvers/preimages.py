@@ -102,7 +102,7 @@ class Residual:
 
     def _take_wide(self, subspace: Subspace) -> None:
         sampled, basis = subspace.X[self.rows], subspace.basis
-        self._columns = np.unique(sampled.indices)
+        self._columns = np.unique(sampled.indices) if sampled.nnz else np.zeros(1, dtype=int)
         own = basis.vectors[:, self._columns].astype(np.float32).toarray()
         self._blocks = [sampled[:, self._columns].astype(np.float32), own]
         self.norms = np.concatenate([squared_norms(sampled), basis.squared_norms])

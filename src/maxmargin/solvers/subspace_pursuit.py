@@ -80,6 +80,8 @@ def solve(
     for size in sizes:
         complete = grow(machines, subspace, choice, size)
         for machine in machines:
+            if complete and subspace.k == 0:  # phi(x_i) = 0 for every row: f = 0 is the optimum
+                machine.D = machine.best.P
             machine.settle()
         stages.append(Stage(subspace.k, [machine.solution() for machine in machines]))
         if complete or any(machine.ended for machine in machines):
