@@ -223,7 +223,7 @@ def test_a_missed_tolerance_is_said_once(run, graded, kind):
         (["--kind", "ordinal", "--qid", "a"], "--qid is for --kind rank"),
         (["--order", "1,2"], "--order is for --kind ordinal"),
         (["--kind", "rank", "--solver", "newton"], "auto, ocas, cpa"),
-        (["--gamma", "0.1"], "--gamma is for --kind kernel, but the kind is linear"),
+        (["--gamma", "0.1"], "--gamma is for --kind kernel or sparse-kernel, but the kind"),
         (["--kernel", "rbf"], "--kernel is for --kind kernel"),
         (["--kind", "rank", "--memory", "1GB"], "--memory is for --kind kernel"),
         (["--kind", "kernel", "--solver", "auto"], "--solver is for --kind linear or rank"),
@@ -284,7 +284,12 @@ def test_failures_of_the_other_commands(run, graded):
 def test_formats_that_cannot_hold_a_kind_say_so(run, graded, kind):
     train(run, "--kind", kind, "sides.csv" if kind in ("linear", "kernel") else "plain.svm", "m")
     assert run("export", "m", "m.safetensors").exit_code == 0
-    formats = {"kernel": ("liblinear", "onnx"), "linear": ("libsvm",), "measure": ("libsvm",)}
+    formats = {
+        "kernel": ("liblinear", "onnx"),
+        "sparse-kernel": ("liblinear", "libsvm"),
+        "linear": ("libsvm",),
+        "measure": ("libsvm",),
+    }
     for suffix in formats.get(kind, ("liblinear", "onnx", "libsvm")):
         outcome = run("export", "m", f"m.{suffix}")
         assert outcome.exit_code == 1
