@@ -51,6 +51,8 @@ class _Tables(SearchedLoss):
     ) -> None:
         super().__init__()
         self.n, self.C, self.pool = y.shape[0], float(C), pool
+        if weight is not None and np.all(weight == 1):
+            weight = None
         repeats = None if weight is None else _whole(weight)
         # Where rows repeat: the row each repetition comes from.
         self.source = None if repeats is None else np.repeat(np.arange(self.n), repeats)
