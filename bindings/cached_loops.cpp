@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "common.hpp"
+#include "rows/features.hpp"
 
 namespace maxmargin {
 
@@ -35,9 +36,36 @@ PackedBlock pack_strings(In<std::uint8_t> letters, In<std::int64_t> starts, std:
                                  format);
 }
 
+nb::tuple expanded(const PackedBlock& block, const Format& format) {
+  ExpandedBlock all;
+  {
+    nb::gil_scoped_release release;
+    all = expand_block(block, format);
+  }
+  return nb::make_tuple(give(std::move(all.values)), give(std::move(all.indices)),
+                        give(std::move(all.starts)));
+}
+
 void bind_packed(nb::module_& m) {
   nb::class_<FeatureMap>(m, "FeatureMap", "Features made from compact rows when they are used.")
       .def_prop_ro("d", &FeatureMap::d);
+  nb::class_<WeightedDegree, FeatureMap>(m, "WeightedDegree")
+      .def(
+          "__init__",
+          [](WeightedDegree* self, In<std::uint8_t> alphabet, std::size_t length,
+             std::size_t degree, int bits) {
+            new (self) WeightedDegree(alphabet.data(), alphabet.shape(0), length, degree, bits);
+          },
+          nb::arg("alphabet"), nb::arg("length"), nb::arg("degree"), nb::arg("bits"))
+      .def_static("dimensions", &WeightedDegree::dimensions, nb::arg("letters"), nb::arg("length"),
+                  nb::arg("degree"));
+  nb::enum_<Ngrams::Unit>(m, "Unit")
+      .value("word", Ngrams::Unit::word)
+      .value("byte", Ngrams::Unit::byte);
+  nb::class_<Ngrams, FeatureMap>(m, "Ngrams")
+      .def(nb::init<Ngrams::Unit, std::size_t, int>(), nb::arg("unit"), nb::arg("n"),
+           nb::arg("bits"));
+  nb::class_<Pairs, FeatureMap>(m, "Pairs").def(nb::init<int>(), nb::arg("bits"));
   nb::class_<Format>(m, "Format", "What all packed rows of a run have in common.")
       .def_prop_ro("d", &Format::d)
       .def_prop_ro("width", &Format::width);
@@ -61,6 +89,8 @@ void bind_packed(nb::module_& m) {
   m.def("pack_strings", &pack_strings, Release(), nb::arg("letters").noconvert(),
         nb::arg("starts").noconvert(), nb::arg("first"), nb::arg("codes").noconvert(),
         nb::arg("costs").noconvert(), nb::arg("format"));
+  m.def("expand_block", &expanded, nb::arg("block"), nb::arg("format"),
+        "(values, indices, starts) of the features as CSR");
 }
 
 // Holds on to the arrays of its problems.
@@ -118,9 +148,11 @@ void bind_loops(nb::module_& m) {
       .def(
           "consume",
           [](LoopsHandle& self, const PackedBlock& block, Pool& pool) {
-            return told(self.loops.consume(block, pool));
+            const CachedLoops::Arrival arrival = self.loops.consume(block, pool);
+            return std::make_tuple(told(arrival.fresh), told(arrival.cached));
           },
-          Release(), nb::arg("block"), nb::arg("pool"), "(gain, visits, steps, entries)")
+          Release(), nb::arg("block"), nb::arg("pool"),
+          "(gain, visits, steps, entries) of the rows of the block, and of visits in the cache")
       .def(
           "sweep",
           [](LoopsHandle& self, std::size_t visits, Pool& pool) {

@@ -33,11 +33,15 @@ double DualVariables::top(double cost) const {
   return static_cast<double>(std::nextafter(nearest, 0.0F));
 }
 
-void CachedLoops::Tally::operator+=(const Tally& other) {
-  gain += other.gain;
-  hinge += other.hinge;
+void CachedLoops::Tally::note_extremes(const Tally& other) {
   most = std::max(most, other.most);
   least = std::min(least, other.least);
+}
+
+void CachedLoops::Tally::operator+=(const Tally& other) {
+  note_extremes(other);
+  gain += other.gain;
+  hinge += other.hinge;
   visits += other.visits;
   steps += other.steps;
   entries += other.entries;
@@ -132,39 +136,44 @@ void CachedLoops::arrange(const PackedBlock& block) {
 }
 
 void CachedLoops::visit_rows(Problem& problem, const PackedBlock& block, Range range,
-                             std::uint8_t* wanted, Tally& tally) {
+                             std::uint8_t* wanted, Arrival& tally) {
   with_access(format_, [&](auto access) {
     for (std::size_t q = range.begin; q < range.end; ++q) {
       if (q + kAhead < range.end) prefetch(block.row(permutation_[q + kAhead]));
       const PackedRow& row = block.row(permutation_[q]);
-      wanted[q - range.begin] = visit(problem, row, access(row), tally) ? 1 : 0;
+      wanted[q - range.begin] = visit(problem, row, access(row), tally.fresh) ? 1 : 0;
+      visit_cached(problem, access, tally.cached);
     }
   });
 }
 
-CachedLoops::Tally CachedLoops::consume(const PackedBlock& block, Pool& pool) {
-  Tally total;
+CachedLoops::Arrival CachedLoops::consume(const PackedBlock& block, Pool& pool) {
+  Arrival total;
   if (block.n() == 0) return total;
   if (chunk_ == 0) arrange(block);
   permutation_.resize(block.n());
   std::iota(permutation_.begin(), permutation_.end(), 0U);
   for (std::size_t k = block.n(); k > 1; --k)
     std::swap(permutation_[k - 1], permutation_[random_.below(k)]);
-  std::vector<Tally> tallies(problems_.size());
+  std::vector<Arrival> tallies(problems_.size());
   for (std::size_t begin = 0; begin < block.n(); begin += chunk_) {
     const Range range{begin, std::min(begin + chunk_, block.n())};
     const std::size_t stride = range.end - range.begin;
     wanted_.assign(problems_.size() * stride, 0);
+    release();
     pool.run(problems_.size(), [&](std::size_t k) {
       if (!problems_[k].finished)
         visit_rows(problems_[k], block, range, &wanted_[k * stride], tallies[k]);
     });
+    release();
     for (std::size_t q = 0; q < stride; ++q)
       take(block.row(permutation_[begin + q]), &wanted_[q], stride);
   }
   for (std::size_t k = 0; k < problems_.size(); ++k) {
-    problems_[k].pass += tallies[k];
-    total += tallies[k];
+    problems_[k].pass += tallies[k].fresh;
+    problems_[k].pass.note_extremes(tallies[k].cached);
+    total.fresh += tallies[k].fresh;
+    total.cached += tallies[k].cached;
   }
   return total;
 }
@@ -240,53 +249,53 @@ void CachedLoops::next_round(Problem& problem) {
     problem.place[order[k]] = static_cast<std::uint32_t>(k);
 }
 
+template <class Access>
+void CachedLoops::visit_cached(Problem& problem, Access& access, Tally& tally) {
+  auto& order = problem.order;
+  if (order.empty()) return;
+  if (problem.cursor >= order.size()) next_round(problem);
+  if (problem.cursor + kAhead < order.size())
+    prefetch(cache_.row(order[problem.cursor + kAhead]));
+  const std::uint32_t slot = order[problem.cursor];
+  const PackedRow& row = cache_.row(slot);
+  if (visit(problem, row, access(row), tally)) {
+    ++problem.cursor;
+  } else {
+    deactivate(problem, slot);
+    problem.released.push_back(slot);
+  }
+  problem.most = std::max(problem.most, tally.most);
+  problem.least = std::min(problem.least, tally.least);
+}
+
 void CachedLoops::sweep_problem(Problem& problem, std::size_t visits, Tally& tally) {
   with_access(format_, [&](auto access) {
-    auto& order = problem.order;
-    for (std::size_t t = 0; t < visits && !order.empty(); ++t) {
-      if (problem.cursor >= order.size()) next_round(problem);
-      if (problem.cursor + kAhead < order.size())
-        prefetch(cache_.row(order[problem.cursor + kAhead]));
-      const std::uint32_t slot = order[problem.cursor];
-      const PackedRow& row = cache_.row(slot);
-      if (visit(problem, row, access(row), tally)) {
-        ++problem.cursor;
-      } else {
-        deactivate(problem, slot);
-        problem.released.push_back(slot);
-      }
-    }
-    problem.most = std::max(problem.most, tally.most);
-    problem.least = std::min(problem.least, tally.least);
+    for (std::size_t t = 0; t < visits && !problem.order.empty(); ++t)
+      visit_cached(problem, access, tally);
   });
+}
+
+// Tells the cache which rows problems have set aside.
+void CachedLoops::release() {
+  for (Problem& problem : problems_) {
+    for (const std::uint32_t slot : problem.released) cache_.release(slot);
+    problem.released.clear();
+  }
 }
 
 CachedLoops::Tally CachedLoops::sweep(std::size_t visits, Pool& pool) {
   std::vector<Tally> tallies(problems_.size());
-  const auto release = [this] {
-    for (Problem& problem : problems_) {
-      for (const std::uint32_t slot : problem.released) cache_.release(slot);
-      problem.released.clear();
-    }
-  };
-  try {
-    for (std::size_t done = 0; done < visits; done += chunk_) {
-      const std::size_t count = std::min(chunk_, visits - done);
-      pool.run(problems_.size(), [&](std::size_t k) {
-        if (!problems_[k].finished) sweep_problem(problems_[k], count, tallies[k]);
-      });
-    }
-  } catch (...) {
+  for (std::size_t done = 0; done < visits; done += chunk_) {
     release();
-    throw;
+    const std::size_t count = std::min(chunk_, visits - done);
+    pool.run(problems_.size(), [&](std::size_t k) {
+      if (!problems_[k].finished) sweep_problem(problems_[k], count, tallies[k]);
+    });
   }
   release();
   Tally total;
   for (std::size_t k = 0; k < problems_.size(); ++k) {
-    // Extremes count for the thresholds; losses of rows seen before do not belong to the pass.
-    const double hinge = problems_[k].pass.hinge;
-    problems_[k].pass += tallies[k];
-    problems_[k].pass.hinge = hinge;
+    problems_[k].pass.note_extremes(tallies[k]);
     total += tallies[k];
   }
   return total;

@@ -52,6 +52,10 @@ class CachedLoops {
     std::size_t steps = 0;    // visits that changed w
     std::size_t entries = 0;  // features looked at
     void operator+=(const Tally& other);
+    void note_extremes(const Tally& other);
+  };
+  struct Arrival {
+    Tally fresh, cached;
   };
 
   CachedLoops(const Format& format, std::size_t n, std::size_t problems, std::size_t budget,
@@ -64,9 +68,10 @@ class CachedLoops {
   // No visits for problem k from here on.
   void set_finished(std::size_t k);
 
-  // Visits every row of a block once, in random order, and caches the informative ones. Throws
-  // Stopped.
-  Tally consume(const PackedBlock& block, Pool& pool);
+  // Visits every row of a block once, in random order, each followed by a visit in the cache (so
+  // that files sorted by class, say, do not pull w to and fro), and caches the informative ones.
+  // Throws Stopped.
+  Arrival consume(const PackedBlock& block, Pool& pool);
   // Visits up to this many cached rows of each problem, in random order.
   Tally sweep(std::size_t visits, Pool& pool);
   // The tally of problem k since `start_pass`.
@@ -108,7 +113,10 @@ class CachedLoops {
   bool visit(Problem& problem, const PackedRow& row, const Entries& x, Tally& tally);
   bool informative(const Problem& problem, const PackedRow& row, double a, double G) const;
   void visit_rows(Problem& problem, const PackedBlock& block, Range range, std::uint8_t* wanted,
-                  Tally& tally);
+                  Arrival& tally);
+  template <class Access>
+  void visit_cached(Problem& problem, Access& access, Tally& tally);
+  void release();
   void sweep_problem(Problem& problem, std::size_t visits, Tally& tally);
   void next_round(Problem& problem);
   template <class RowAt>

@@ -30,9 +30,9 @@ from maxmargin.solvers.reader import Reader
 from maxmargin.solvers.vectors import inner, norm2
 
 FRESH_COST = 2.0  # of a visit on arrival, in visits of the cache: it is read and packed too
-PROBE = 8  # one part of so many of a block is swept after it, to learn whether sweeps pay
-KAPPA = 4
-ROUNDS_PER_BLOCK = 2
+SLICE = 8  # one part of so many of a block is swept at a time
+MOST_VISITS = 4  # in the cache for each row of a block, if it is there to be visited
+MOST_ROUNDS = 1  # over the cache after a block: to solve it better than that is of no use
 NEAR = 2.0  # a look is due when the estimated gap is within so many tolerances,
 LOOK_SHARE = 0.3  # or after this share of all passes
 LEAST_PASSES = 3  # and no fewer than so many
@@ -172,10 +172,11 @@ class Trainer:
         began = self.clock()
         self.loops.start_pass()
         while (block := reader.take(self.settings.stop)) is not None:
-            tally = self.loops.consume(block, self.pool)
-            entries = self.count(tally, cached=False)
+            fresh, cached = self.loops.consume(block, self.pool)
+            entries = self.count(fresh, cached=False)
+            self.count(cached, cached=True)
             self.looks.pass_entries += 0 if self.trained else entries
-            self.sweep(reader, block.n, rate(tally) / FRESH_COST)
+            self.sweep(reader, block.n, rate(fresh) / FRESH_COST, rate(cached))
             self.options.after_block(self.state)
         losses = [self.loops.pass_tally(k)[0] for k in range(len(self.statuses))]
         self.loops.end_pass()
@@ -186,17 +187,18 @@ class Trainer:
         self.near = all(self.is_near(k, losses[k]) for k in self.open_problems())
         self.record()
 
-    def sweep(self, reader: Reader, rows: int, fresh_rate: float) -> None:
-        """Visits in the cache while they raise D faster than fresh rows do, or while no fresh rows
-        are there."""
-        allowance = min(KAPPA * rows, ROUNDS_PER_BLOCK * self.loops.active)
+    def sweep(self, reader: Reader, rows: int, fresh_rate: float, cached_rate: float) -> None:
+        """Visits in the cache while they raise D faster than fresh rows do (within reason), or
+        while no fresh rows are there."""
+        allowance = min(MOST_VISITS * rows, MOST_ROUNDS * self.loops.active)
         while self.loops.active:
-            tally = self.loops.sweep(max(rows // PROBE, 64), self.pool)
-            self.count(tally, cached=True)
-            allowance -= tally[1]
-            pays = allowance > 0 and rate(tally) > fresh_rate
+            pays = allowance > 0 and cached_rate > fresh_rate
             if not pays and (self.options.patient or reader.ready):
                 break
+            tally = self.loops.sweep(max(rows // SLICE, 64), self.pool)
+            self.count(tally, cached=True)
+            cached_rate = rate(tally)
+            allowance -= tally[1]
 
     def is_near(self, k: int, losses: float) -> bool:
         """Whether the losses met on the way promise a gap within reach of the tolerance."""
