@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from maxmargin.cli.options import Format
-    from maxmargin.data import Dataset
+    from maxmargin.cli.options import AnyFormat, Format
+    from maxmargin.data import BlockSource, Dataset
 
 
 class Model(Protocol):
@@ -25,7 +25,7 @@ class Model(Protocol):
 def read(
     source: str,
     *,
-    format: Format | None = None,
+    format: Format | AnyFormat | None = None,
     target: str | None = None,
     qid: str | None = None,
     zero_based: bool | None = None,
@@ -36,7 +36,39 @@ def read(
     from maxmargin import data
     from maxmargin.models.labels import whole_numbers
 
-    options: dict[str, Any] = {"dtype": dtype, "threads": threads}
+    options = _options(format, target, qid, zero_based)
+    dataset = data.open(source, dtype=dtype, threads=threads, **options)
+    if dataset.y is not None:
+        dataset.y = whole_numbers(dataset.y)
+    return dataset
+
+
+def source_of(
+    sources: list[str],
+    *,
+    format: Format | AnyFormat | None = None,
+    target: str | None = None,
+    qid: str | None = None,
+    zero_based: bool | None = None,
+    threads: int | None = None,
+    dtype: str = "float32",
+    text: str | None = None,
+) -> BlockSource:
+    """Rows of one or more files that are read block by block."""
+    from maxmargin import data
+
+    options = _options(format, target, qid, zero_based)
+    return data.open_source(sources, dtype=dtype, threads=threads, text=text, **options)
+
+
+def _options(
+    format: Format | AnyFormat | None,
+    target: str | None,
+    qid: str | None,
+    zero_based: bool | None,
+) -> dict[str, Any]:
+    """What was said about the files, as `maxmargin.data` takes it."""
+    options: dict[str, Any] = {}
     if format is not None:
         options["format"] = format.value
     if target is not None:
@@ -45,10 +77,7 @@ def read(
         options["qid"] = _position(qid)
     if zero_based is not None:
         options["zero_based"] = zero_based
-    dataset = data.open(source, **options)
-    if dataset.y is not None:
-        dataset.y = whole_numbers(dataset.y)
-    return dataset
+    return options
 
 
 def read_labelled(source: str, **options: Any) -> Dataset:

@@ -44,6 +44,7 @@ def train(
     qid: options.Query = None,
     zero_based: options.ZeroBased = None,
     dtype: options.Numbers = "float32",
+    from_disk: options.FromDisk = False,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
@@ -79,15 +80,15 @@ def train(
     check_target(path)
     start = time.perf_counter()
     messages.now(f"reading {data}")
-    dataset = rows.read_labelled(
-        data,
-        format=format,
-        target=target,
-        qid=qid,
-        zero_based=zero_based,
-        threads=threads,
-        dtype=dtype,
-    )
+    about = {
+        "format": format,
+        "target": target,
+        "qid": qid,
+        "zero_based": zero_based,
+        "threads": threads,
+        "dtype": dtype,
+    }
+    dataset = rows.read_sides(data, **about) if from_disk else rows.read_labelled(data, **about)
     read = time.perf_counter()
     fitted = machine.fit(dataset, choices, messages.callback())
     fit = time.perf_counter()
