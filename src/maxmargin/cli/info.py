@@ -93,7 +93,9 @@ def about_store(store: StoreSource) -> dict:
         "blocks": len(summary.checksums),
         "largest block": store.largest_block,
         "compression": described.compression or "none",
-        "order": "as read" if described.shuffled is None else f"shuffled, seed {described.shuffled}",
+        "order": "as read"
+        if described.shuffled is None
+        else f"shuffled, seed {described.shuffled}",
         "fingerprint": store.fingerprint,
         "made from": described.source,
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
@@ -85,6 +85,33 @@ def read_labelled(source: str, **options: Any) -> Dataset:
     dataset = read(source, **options)
     labels_of(dataset)
     return dataset
+
+
+def leave_on_disk(source: str, **options: Any) -> Dataset:
+    """`read_labelled`, but X is a source of blocks: only labels, weights and qid are in memory."""
+    from maxmargin.data import Dataset
+    from maxmargin.data.source_rows import read_sides
+    from maxmargin.models.labels import whole_numbers
+
+    rows = source_of([source], **options)
+    sides = read_sides(rows)
+    dataset = Dataset(
+        cast(Any, rows),
+        None if sides.y is None else whole_numbers(sides.y),
+        qid=sides.qid,
+        weight=sides.weight,
+        feature_names=rows.feature_names,
+        index_base=rows.index_base,
+        source=rows.name,
+    )
+    labels_of(dataset)
+    return dataset
+
+
+def shape_of(dataset: Dataset) -> tuple[int, int]:
+    """How many rows and features there are."""
+    X: Any = dataset.X
+    return (X.n, X.d) if hasattr(X, "blocks") else X.shape
 
 
 def labels_of(dataset: Dataset) -> np.ndarray:

@@ -80,7 +80,7 @@ def train(
     check_target(path)
     start = time.perf_counter()
     messages.now(f"reading {data}")
-    about = {
+    about: dict[str, Any] = {
         "format": format,
         "target": target,
         "qid": qid,
@@ -88,22 +88,23 @@ def train(
         "threads": threads,
         "dtype": dtype,
     }
-    dataset = rows.read_sides(data, **about) if from_disk else rows.read_labelled(data, **about)
+    dataset = rows.leave_on_disk(data, **about) if from_disk else rows.read_labelled(data, **about)
     read = time.perf_counter()
     fitted = machine.fit(dataset, choices, messages.callback())
     fit = time.perf_counter()
+    shape = rows.shape_of(dataset)
     save(fitted.model, path)
     messages.clear()
     report_status(fitted, tol)
     messages.say(
-        f"{dataset.X.shape[0]} rows x {dataset.X.shape[1]} features, "
+        f"{shape[0]} rows x {shape[1]} features, "
         f"{fitted.groups}, solver {fitted.model.solver}\n"
         f"{fitted.model.certificate}\n"
         f"read {read - start:.2f} s, fit {fit - read:.2f} s; model in {path}"
     )
     if json:
         print_json(
-            summary(kind.value, fitted.model, dataset.X.shape)
+            summary(kind.value, fitted.model, shape)
             | {"model": path, "read_seconds": read - start, "fit_seconds": fit - read}
         )
 

@@ -82,7 +82,7 @@ def open_source(
     [[[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]]]
     """
     if isinstance(source, Dataset):
-        return ArraySource(source.X, source.y, weight=source.weight, qid=source.qid)
+        return _of_dataset(source)
     if hasattr(source, "blocks"):
         return cast(BlockSource, source)
     number = float_type(dtype)
@@ -270,6 +270,13 @@ class ArraySource:
                 weight=None if self._weight is None else self._weight[begin:end],
                 qid=None if self._qid is None else self._qid[begin:end],
             )
+
+
+def _of_dataset(dataset: Dataset) -> ArraySource:
+    source = ArraySource(dataset.X, dataset.y, weight=dataset.weight, qid=dataset.qid)
+    source.name = dataset.source
+    source.feature_names, source.index_base = dataset.feature_names, dataset.index_base
+    return source
 
 
 def _as_rows(X: Any) -> Any:

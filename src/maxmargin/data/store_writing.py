@@ -71,8 +71,6 @@ def write_store(
         raise DataError(f"compression is {compression!r}; expected None, 'lz4' or 'zstd'")
     if block_bytes < 1:
         raise DataError(f"block_bytes is {block_bytes}; expected at least 1")
-    if os.path.exists(path) and source.name == os.fspath(path):
-        raise DataError(f"{source.name}: cannot be converted onto itself; name another file")
     description = Description(
         kind=source.kind,
         features=source.d,
@@ -96,7 +94,7 @@ def write_store(
             batches = shuffled(batches, schema, folder=folder, bytes_in_all=size, seed=seed)
         with write_atomically(path) as file:
             _write(evenly(batches, block_bytes), schema, file, summary, compression)
-    source.check_unchanged()
+            source.check_unchanged()
 
 
 def _typed(
