@@ -50,6 +50,16 @@ class Format(StrEnum):
     arrow = "arrow"
 
 
+class AnyFormat(StrEnum):
+    """Formats of files that are read block by block."""
+
+    svmlight = "svmlight"
+    csv = "csv"
+    parquet = "parquet"
+    arrow = "arrow"
+    fasta = "fasta"
+
+
 class Solver(StrEnum):
     """Methods for linear machines."""
 
@@ -64,6 +74,16 @@ DATA_HELP = "svmlight text, CSV, Parquet or Arrow, plain or .gz .bz2 .xz .zst; '
 
 DataFormat = Annotated[
     Format | None, typer.Option("--format", help="Of the data, if its content does not tell.")
+]
+SourceFormat = Annotated[
+    AnyFormat | None, typer.Option("--format", help="Of the data, if its content does not tell.")
+]
+FromDisk = Annotated[
+    bool,
+    typer.Option(
+        "--from-disk",
+        help="Leave the rows on disk and read them in every pass: for data larger than memory.",
+    ),
 ]
 Target = Annotated[
     str | None,

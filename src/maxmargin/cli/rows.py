@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from maxmargin.cli.options import Format
-    from maxmargin.data import Dataset
+    from maxmargin.cli.options import AnyFormat, Format
+    from maxmargin.data import BlockSource, Dataset
 
 
 class Model(Protocol):
@@ -25,7 +25,7 @@ class Model(Protocol):
 def read(
     source: str,
     *,
-    format: Format | None = None,
+    format: Format | AnyFormat | None = None,
     target: str | None = None,
     qid: str | None = None,
     zero_based: bool | None = None,
@@ -36,7 +36,39 @@ def read(
     from maxmargin import data
     from maxmargin.models.labels import whole_numbers
 
-    options: dict[str, Any] = {"dtype": dtype, "threads": threads}
+    options = _options(format, target, qid, zero_based)
+    dataset = data.open(source, dtype=dtype, threads=threads, **options)
+    if dataset.y is not None:
+        dataset.y = whole_numbers(dataset.y)
+    return dataset
+
+
+def source_of(
+    sources: list[str],
+    *,
+    format: Format | AnyFormat | None = None,
+    target: str | None = None,
+    qid: str | None = None,
+    zero_based: bool | None = None,
+    threads: int | None = None,
+    dtype: str = "float32",
+    text: str | None = None,
+) -> BlockSource:
+    """Rows of one or more files that are read block by block."""
+    from maxmargin import data
+
+    options = _options(format, target, qid, zero_based)
+    return data.open_source(sources, dtype=dtype, threads=threads, text=text, **options)
+
+
+def _options(
+    format: Format | AnyFormat | None,
+    target: str | None,
+    qid: str | None,
+    zero_based: bool | None,
+) -> dict[str, Any]:
+    """What was said about the files, as `maxmargin.data` takes it."""
+    options: dict[str, Any] = {}
     if format is not None:
         options["format"] = format.value
     if target is not None:
@@ -45,10 +77,7 @@ def read(
         options["qid"] = _position(qid)
     if zero_based is not None:
         options["zero_based"] = zero_based
-    dataset = data.open(source, **options)
-    if dataset.y is not None:
-        dataset.y = whole_numbers(dataset.y)
-    return dataset
+    return options
 
 
 def read_labelled(source: str, **options: Any) -> Dataset:
@@ -56,6 +85,33 @@ def read_labelled(source: str, **options: Any) -> Dataset:
     dataset = read(source, **options)
     labels_of(dataset)
     return dataset
+
+
+def leave_on_disk(source: str, **options: Any) -> Dataset:
+    """`read_labelled`, but X is a source of blocks: only labels, weights and qid are in memory."""
+    from maxmargin.data import Dataset
+    from maxmargin.data.source_rows import read_sides
+    from maxmargin.models.labels import whole_numbers
+
+    rows = source_of([source], **options)
+    sides = read_sides(rows)
+    dataset = Dataset(
+        cast(Any, rows),
+        None if sides.y is None else whole_numbers(sides.y),
+        qid=sides.qid,
+        weight=sides.weight,
+        feature_names=rows.feature_names,
+        index_base=rows.index_base,
+        source=rows.name,
+    )
+    labels_of(dataset)
+    return dataset
+
+
+def shape_of(dataset: Dataset) -> tuple[int, int]:
+    """How many rows and features there are."""
+    X: Any = dataset.X
+    return (X.n, X.d) if hasattr(X, "blocks") else X.shape
 
 
 def labels_of(dataset: Dataset) -> np.ndarray:

@@ -44,6 +44,7 @@ def train(
     qid: options.Query = None,
     zero_based: options.ZeroBased = None,
     dtype: options.Numbers = "float32",
+    from_disk: options.FromDisk = False,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
@@ -79,30 +80,31 @@ def train(
     check_target(path)
     start = time.perf_counter()
     messages.now(f"reading {data}")
-    dataset = rows.read_labelled(
-        data,
-        format=format,
-        target=target,
-        qid=qid,
-        zero_based=zero_based,
-        threads=threads,
-        dtype=dtype,
-    )
+    about: dict[str, Any] = {
+        "format": format,
+        "target": target,
+        "qid": qid,
+        "zero_based": zero_based,
+        "threads": threads,
+        "dtype": dtype,
+    }
+    dataset = rows.leave_on_disk(data, **about) if from_disk else rows.read_labelled(data, **about)
     read = time.perf_counter()
     fitted = machine.fit(dataset, choices, messages.callback())
     fit = time.perf_counter()
+    shape = rows.shape_of(dataset)
     save(fitted.model, path)
     messages.clear()
     report_status(fitted, tol)
     messages.say(
-        f"{dataset.X.shape[0]} rows x {dataset.X.shape[1]} features, "
+        f"{shape[0]} rows x {shape[1]} features, "
         f"{fitted.groups}, solver {fitted.model.solver}\n"
         f"{fitted.model.certificate}\n"
         f"read {read - start:.2f} s, fit {fit - read:.2f} s; model in {path}"
     )
     if json:
         print_json(
-            summary(kind.value, fitted.model, dataset.X.shape)
+            summary(kind.value, fitted.model, shape)
             | {"model": path, "read_seconds": read - start, "fit_seconds": fit - read}
         )
 

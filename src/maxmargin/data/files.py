@@ -171,8 +171,15 @@ def _read_all(stream: Any) -> np.ndarray:
 
 
 def _unpack(compression: Compression, stream: IO[bytes], name: str) -> np.ndarray:
-    try:
+    with _unpacking(compression, name):
         return _read_all(compression.reader(stream))
+
+
+@contextmanager
+def _unpacking(compression: Compression, name: str) -> Iterator[None]:
+    """Says what is wrong with packed bytes that cannot be unpacked."""
+    try:
+        yield
     except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
         cut = isinstance(error, EOFError) or "Truncated" in str(error)
         found = "ends too early" if cut else f"is damaged ({error})"
@@ -180,6 +187,42 @@ def _unpack(compression: Compression, stream: IO[bytes], name: str) -> np.ndarra
             f"{name}: the {compression.name} data {found}; expected a complete {compression.name} "
             "file; copy or download it again"
         ) from error
+
+
+class Unpacked:
+    """The bytes of a file as a stream, unpacked if its first bytes say that it is packed."""
+
+    def __init__(self, path: str | os.PathLike) -> None:
+        self.name = os.fspath(path)
+        self.closed = False
+        try:
+            self._file = open(path, "rb")  # noqa: SIM115 (closed by close)
+            self._compression = _compression_of(self._file.read(8))
+            self._file.seek(0)
+        except OSError as error:
+            raise DataError(f"{self.name}: cannot be read: {error.strerror or error}") from error
+        packed = self._compression
+        self._stream = self._file if packed is None else packed.reader(self._file)
+
+    def read(self, size: int = -1) -> bytes:
+        """Up to `size` bytes; fewer only at the end."""
+        if self._compression is None:
+            return self._file.read(size)
+        with _unpacking(self._compression, self.name):
+            parts = [self._stream.read(size)]
+            while size > 0 and parts[-1] and sum(map(len, parts)) < size:
+                parts.append(self._stream.read(size - sum(map(len, parts))))
+            return b"".join(parts)
+
+    def close(self) -> None:
+        self.closed = True
+        self._file.close()
+
+    def __enter__(self) -> Unpacked:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 @contextmanager

@@ -64,7 +64,7 @@ KINDS = {
     "linear": Entry(
         "linear",
         ("auto", "dual", "ocas", "cpa", "newton"),
-        frozenset({"bias", "class_weight", "seed"}),
+        frozenset({"bias", "class_weight", "seed", "from_disk"}),
         searches=True,
     ),
     "kernel": Entry(
