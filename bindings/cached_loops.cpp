@@ -13,6 +13,7 @@ namespace {
 
 using Release = nb::call_guard<nb::gil_scoped_release>;
 using Codes = In<std::int32_t>;
+using Vectors = std::vector<Out<double>>;
 
 PackedBlock pack_rows(const RowsHandle& rows, std::int64_t first, Codes codes, In<double> costs,
                       const Format& format) {
@@ -123,14 +124,20 @@ struct LoopsHandle {
     loops.set_problem(k, positive, variables, w.data());
   }
 
-  std::vector<const double*> pointers(const std::vector<Out<double>>& best) const {
-    check(best.size() == problems, "best must have a vector for each problem");
+  std::vector<const double*> pointers(const Vectors& vectors) const {
+    check(vectors.size() == problems, "there must be a vector for each problem");
     std::vector<const double*> found;
-    for (const auto& w : best) {
-      check_length(w.shape(0), width, "best");
+    for (const auto& w : vectors) {
+      check_length(w.shape(0), width, "w");
       found.push_back(w.data());
     }
     return found;
+  }
+  CachedLoops::Line line(const Vectors& from, const Vectors& to,
+                         const OutMatrix<double>& losses) const {
+    check(losses.shape(0) == problems && losses.shape(1) == CachedLoops::kLine.size(),
+          "losses has another shape");
+    return {pointers(from), pointers(to)};
   }
 };
 
@@ -147,11 +154,11 @@ void bind_loops(nb::module_& m) {
       .def("set_finished", [](LoopsHandle& self, std::size_t k) { self.loops.set_finished(k); })
       .def(
           "consume",
-          [](LoopsHandle& self, const PackedBlock& block, Pool& pool) {
-            const CachedLoops::Arrival arrival = self.loops.consume(block, pool);
+          [](LoopsHandle& self, const PackedBlock& block, bool mixed, Pool& pool) {
+            const CachedLoops::Arrival arrival = self.loops.consume(block, mixed, pool);
             return std::make_tuple(told(arrival.fresh), told(arrival.cached));
           },
-          Release(), nb::arg("block"), nb::arg("pool"),
+          Release(), nb::arg("block"), nb::arg("mixed"), nb::arg("pool"),
           "(gain, visits, steps, entries) of the rows of the block, and of visits in the cache")
       .def(
           "sweep",
@@ -170,26 +177,23 @@ void bind_loops(nb::module_& m) {
           nb::arg("k"), "(sum of losses when visited, max PG, min PG) of the pass so far")
       .def(
           "look",
-          [](LoopsHandle& self, const PackedBlock& block, const std::vector<Out<double>>& best,
+          [](LoopsHandle& self, const PackedBlock& block, const Vectors& from, const Vectors& to,
              OutMatrix<double> losses, Pool& pool) {
-            const auto pointers = self.pointers(best);
-            check(losses.shape(0) == self.problems && losses.shape(1) == CachedLoops::kLine.size(),
-                  "losses has another shape");
+            const CachedLoops::Line line = self.line(from, to, losses);
             nb::gil_scoped_release release;
-            self.loops.look(block, pointers.data(), losses.data(), pool);
+            self.loops.look(block, line, losses.data(), pool);
           },
-          nb::arg("block"), nb::arg("best"), nb::arg("losses").noconvert(), nb::arg("pool"))
+          nb::arg("block"), nb::arg("start"), nb::arg("to"), nb::arg("losses").noconvert(),
+          nb::arg("pool"))
       .def(
           "look_at_cache",
-          [](LoopsHandle& self, const std::vector<Out<double>>& best, OutMatrix<double> losses,
+          [](LoopsHandle& self, const Vectors& from, const Vectors& to, OutMatrix<double> losses,
              Pool& pool) {
-            const auto pointers = self.pointers(best);
-            check(losses.shape(0) == self.problems && losses.shape(1) == CachedLoops::kLine.size(),
-                  "losses has another shape");
+            const CachedLoops::Line line = self.line(from, to, losses);
             nb::gil_scoped_release release;
-            self.loops.look_at_cache(pointers.data(), losses.data(), pool);
+            self.loops.look_at_cache(line, losses.data(), pool);
           },
-          nb::arg("best"), nb::arg("losses").noconvert(), nb::arg("pool"))
+          nb::arg("start"), nb::arg("to"), nb::arg("losses").noconvert(), nb::arg("pool"))
       .def_prop_ro("complete", [](const LoopsHandle& self) { return self.loops.complete(); })
       .def_prop_ro("cached", [](const LoopsHandle& self) { return self.loops.cached(); })
       .def_prop_ro("active", [](const LoopsHandle& self) { return self.loops.active(); })

@@ -136,18 +136,18 @@ void CachedLoops::arrange(const PackedBlock& block) {
 }
 
 void CachedLoops::visit_rows(Problem& problem, const PackedBlock& block, Range range,
-                             std::uint8_t* wanted, Arrival& tally) {
+                             bool mixed, std::uint8_t* wanted, Arrival& tally) {
   with_access(format_, [&](auto access) {
     for (std::size_t q = range.begin; q < range.end; ++q) {
       if (q + kAhead < range.end) prefetch(block.row(permutation_[q + kAhead]));
       const PackedRow& row = block.row(permutation_[q]);
       wanted[q - range.begin] = visit(problem, row, access(row), tally.fresh) ? 1 : 0;
-      visit_cached(problem, access, tally.cached);
+      if (mixed) visit_cached(problem, access, tally.cached);
     }
   });
 }
 
-CachedLoops::Arrival CachedLoops::consume(const PackedBlock& block, Pool& pool) {
+CachedLoops::Arrival CachedLoops::consume(const PackedBlock& block, bool mixed, Pool& pool) {
   Arrival total;
   if (block.n() == 0) return total;
   if (chunk_ == 0) arrange(block);
@@ -163,7 +163,7 @@ CachedLoops::Arrival CachedLoops::consume(const PackedBlock& block, Pool& pool) 
     release();
     pool.run(problems_.size(), [&](std::size_t k) {
       if (!problems_[k].finished)
-        visit_rows(problems_[k], block, range, &wanted_[k * stride], tallies[k]);
+        visit_rows(problems_[k], block, range, mixed, &wanted_[k * stride], tallies[k]);
     });
     release();
     for (std::size_t q = 0; q < stride; ++q)
@@ -328,7 +328,7 @@ std::size_t CachedLoops::longest_round() const {
 // ---------------------------------------------------------------- looks with w frozen
 
 template <class RowAt>
-void CachedLoops::look_at(RowAt row_at, std::size_t n, const double* const* best, double* losses,
+void CachedLoops::look_at(RowAt row_at, std::size_t n, const Line& line, double* losses,
                           std::uint8_t* wanted, Pool& pool) {
   const std::size_t parts = pieces(n, 1024);
   std::vector<std::array<double, kLinePoints>> sums(problems_.size() * parts);
@@ -343,10 +343,10 @@ void CachedLoops::look_at(RowAt row_at, std::size_t n, const double* const* best
         if (!row) continue;
         const auto x = access(*row);
         const double y = row->code == problem.positive ? row->cost : -row->cost;
-        const double at_w = y * x.dot(problem.w), at_best = y * x.dot(best[task / parts]);
+        const double to = y * x.dot(line.to[task / parts]), from = y * x.dot(line.from[task / parts]);
         for (std::size_t g = 0; g < kLinePoints; ++g)
-          sum[g] += std::max(0.0, row->cost - (at_best + kLine[g] * (at_w - at_best)));
-        const double G = at_w / (row->cost > 0 ? row->cost : 1.0) - 1;
+          sum[g] += std::max(0.0, row->cost - (from + kLine[g] * (to - from)));
+        const double G = to / (row->cost > 0 ? row->cost : 1.0) - 1;
         wanted[(task / parts) * n + r] =
             informative(problem, *row, problem.alpha.get(row->id), G) ? 1 : 0;
       }
@@ -358,17 +358,16 @@ void CachedLoops::look_at(RowAt row_at, std::size_t n, const double* const* best
       losses[(task / parts) * kLinePoints + g] += sums[task][g];
 }
 
-void CachedLoops::look(const PackedBlock& block, const double* const* best, double* losses,
-                       Pool& pool) {
+void CachedLoops::look(const PackedBlock& block, const Line& line, double* losses, Pool& pool) {
   if (block.n() == 0) return;
   if (chunk_ == 0) arrange(block);
   wanted_.assign(problems_.size() * block.n(), 0);
-  look_at([&](std::size_t r) { return &block.row(r); }, block.n(), best, losses, wanted_.data(),
+  look_at([&](std::size_t r) { return &block.row(r); }, block.n(), line, losses, wanted_.data(),
           pool);
   for (std::size_t r = 0; r < block.n(); ++r) take(block.row(r), &wanted_[r], block.n());
 }
 
-void CachedLoops::look_at_cache(const double* const* best, double* losses, Pool& pool) {
+void CachedLoops::look_at_cache(const Line& line, double* losses, Pool& pool) {
   check(complete(), "not all rows are in the cache");
   const std::size_t slots = cache_.slots();
   wanted_.assign(problems_.size() * slots, 0);
@@ -376,7 +375,7 @@ void CachedLoops::look_at_cache(const double* const* best, double* losses, Pool&
     const auto number = static_cast<std::uint32_t>(slot);
     return cache_.holds(number) ? &cache_.row(number) : nullptr;
   };
-  look_at(row_at, slots, best, losses, wanted_.data(), pool);
+  look_at(row_at, slots, line, losses, wanted_.data(), pool);
   for (std::size_t slot = 0; slot < slots; ++slot)
     if (const PackedRow* row = row_at(slot)) take(*row, &wanted_[slot], slots);
 }

@@ -39,7 +39,10 @@ struct DualVariables {
 
 class CachedLoops {
  public:
-  // Points k of the line w_b + k (w - w_b) at which a look adds up losses.
+  // Where a look adds up losses: points from + k (to - from), two vectors for each problem.
+  struct Line {
+    std::vector<const double*> from, to;
+  };
   static constexpr std::array<double, 14> kLine = {1,   0.9, 0.8, 0.7, 0.6,  0.5,  0.4,
                                                    0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0};
 
@@ -68,10 +71,10 @@ class CachedLoops {
   // No visits for problem k from here on.
   void set_finished(std::size_t k);
 
-  // Visits every row of a block once, in random order, each followed by a visit in the cache (so
-  // that files sorted by class, say, do not pull w to and fro), and caches the informative ones.
-  // Throws Stopped.
-  Arrival consume(const PackedBlock& block, Pool& pool);
+  // Visits every row of a block once, in random order, and caches the informative ones. If mixed,
+  // each visit is followed by one in the cache, so that rows sorted by class, say, do not pull w to
+  // and fro. Throws Stopped.
+  Arrival consume(const PackedBlock& block, bool mixed, Pool& pool);
   // Visits up to this many cached rows of each problem, in random order.
   Tally sweep(std::size_t visits, Pool& pool);
   // The tally of problem k since `start_pass`.
@@ -80,11 +83,11 @@ class CachedLoops {
   // From here on rows with gradients beyond the extremes of the pass are uninformative.
   void end_pass();
 
-  // With w frozen: adds the losses of a block along the line from best[k] to w to
-  // losses[k * kLine.size() ..], and takes the informative rows into the cache.
-  void look(const PackedBlock& block, const double* const* best, double* losses, Pool& pool);
+  // With w frozen: adds the losses of a block at the points of the line to
+  // losses[k * kLine.size() ..], and takes rows that are informative at `to` into the cache.
+  void look(const PackedBlock& block, const Line& line, double* losses, Pool& pool);
   // The same for all rows, when all are in the cache.
-  void look_at_cache(const double* const* best, double* losses, Pool& pool);
+  void look_at_cache(const Line& line, double* losses, Pool& pool);
 
   bool complete() const { return cache_.rows() == n_; }
   std::size_t cached() const { return cache_.rows(); }
@@ -112,16 +115,16 @@ class CachedLoops {
   template <class Entries>
   bool visit(Problem& problem, const PackedRow& row, const Entries& x, Tally& tally);
   bool informative(const Problem& problem, const PackedRow& row, double a, double G) const;
-  void visit_rows(Problem& problem, const PackedBlock& block, Range range, std::uint8_t* wanted,
-                  Arrival& tally);
+  void visit_rows(Problem& problem, const PackedBlock& block, Range range, bool mixed,
+                  std::uint8_t* wanted, Arrival& tally);
   template <class Access>
   void visit_cached(Problem& problem, Access& access, Tally& tally);
   void release();
   void sweep_problem(Problem& problem, std::size_t visits, Tally& tally);
   void next_round(Problem& problem);
   template <class RowAt>
-  void look_at(RowAt row_at, std::size_t n, const double* const* best, double* losses,
-               std::uint8_t* wanted, Pool& pool);
+  void look_at(RowAt row_at, std::size_t n, const Line& line, double* losses, std::uint8_t* wanted,
+               Pool& pool);
   void take(const PackedRow& row, const std::uint8_t* wanted, std::size_t stride);
   void activate(Problem& problem, std::uint32_t slot);
   void deactivate(Problem& problem, std::uint32_t slot);

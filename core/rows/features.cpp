@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/parallel.hpp"
 
 namespace maxmargin {
 

@@ -62,7 +62,7 @@ REASONS = {
 }
 
 
-def warn_if_missed(certificate: Certificate | None, tol: float) -> None:
+def warn_if_missed(certificate: Certificate | None, tol: float, stacklevel: int = 4) -> None:
     """Says so, with the gap reached, if an answer is not within the tolerance."""
     if certificate is None or certificate.status is Status.OPTIMAL:
         return
@@ -71,5 +71,5 @@ def warn_if_missed(certificate: Certificate | None, tol: float) -> None:
         f"{tol:g}) because {REASONS[certificate.status]}. The model is the best so far; "
         "certificate_ says how good it is.",
         ConvergenceWarning,
-        stacklevel=4,
+        stacklevel=stacklevel,
     )

@@ -265,27 +265,29 @@ def row_costs(
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if weight.shape != (n,) or not np.isfinite(weight).all() or (weight < 0).any():
         raise ValueError(f"sample_weight must be {n} finite numbers >= 0")
-    if plan.class_weight is None:
-        return plan.C * weight
-    if isinstance(plan.class_weight, str):
-        if plan.class_weight != "balanced":
-            raise ValueError(
-                f"class_weight {plan.class_weight!r}: expected 'balanced' or a mapping"
-            )
-        total = np.bincount(codes, weight, minlength=len(classes))
-        per_class = total.sum() / (len(classes) * np.where(total > 0, total, 1.0))
-    else:
-        unknown = [label for label in plan.class_weight if label not in classes.tolist()]
-        if unknown:
-            raise ValueError(
-                f"class_weight names {unknown!r}, which are no labels of y ({classes.tolist()!r})"
-            )
-        per_class = np.array([plan.class_weight.get(c, 1.0) for c in classes.tolist()], dtype=float)
-        if not np.isfinite(per_class).all() or (per_class < 0).any():
-            raise ValueError(
-                f"class_weight must map labels to numbers >= 0; got {plan.class_weight!r}"
-            )
-    return plan.C * weight * per_class[codes]
+    total = np.bincount(codes, weight, minlength=len(classes))
+    return plan.C * weight * class_factors(classes, total, plan.class_weight)[codes]
+
+
+def class_factors(
+    classes: np.ndarray, total: np.ndarray, class_weight: Mapping | str | None
+) -> np.ndarray:
+    """What the rows of each class count for, given the sum of the weights of each."""
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise ValueError(f"class_weight {class_weight!r}: expected 'balanced' or a mapping")
+        return total.sum() / (len(classes) * np.where(total > 0, total, 1.0))
+    unknown = [label for label in class_weight if label not in classes.tolist()]
+    if unknown:
+        raise ValueError(
+            f"class_weight names {unknown!r}, which are no labels of y ({classes.tolist()!r})"
+        )
+    per_class = np.array([class_weight.get(c, 1.0) for c in classes.tolist()], dtype=float)
+    if not np.isfinite(per_class).all() or (per_class < 0).any():
+        raise ValueError(f"class_weight must map labels to numbers >= 0; got {class_weight!r}")
+    return per_class
 
 
 def pick_solver(rows: ArrayRows, cost: np.ndarray) -> str:

@@ -7,7 +7,8 @@ each row when it arrives and keeps informative ones in a cache, where it visits 
 again. This file decides how much of which, when to look at all rows, and when to end.
 
     fresh     rows as they arrive            sweep    visits in the cache
-    look      a pass with w frozen: P(w) on the line from the best w so far, exactly
+    mean      of w over the blocks of a pass: w itself leans towards the rows it saw last
+    look      a pass with w frozen: P on the line from w_b to the mean, exactly
     w_b, P    best point so far and its exact objective         D    from a, at any time
     rate      rise of D for each feature looked at: the trainer does what raises D faster
 
@@ -30,6 +31,7 @@ from maxmargin.solvers.reader import Reader
 from maxmargin.solvers.vectors import inner, norm2
 
 FRESH_COST = 2.0  # of a visit on arrival, in visits of the cache: it is read and packed too
+MIXED = True
 SLICE = 8  # one part of so many of a block is swept at a time
 MOST_VISITS = 4  # in the cache for each row of a block, if it is there to be visited
 MOST_ROUNDS = 1  # over the cache after a block: to solve it better than that is of no use
@@ -156,6 +158,7 @@ class Trainer:
         self.since_look = self.trained = 0
         self.near = False
         self.looks = Looks(0)
+        self.mean = [np.zeros(task.format.width) for _ in range(problems)]
         self.pass_seconds = 0.0
 
     @property
@@ -169,14 +172,16 @@ class Trainer:
 
     def train(self, reader: Reader) -> None:
         """One pass over the source: fresh rows, and sweeps as long as they pay."""
-        began = self.clock()
+        began, blocks = self.clock(), 0
         self.loops.start_pass()
         while (block := reader.take(self.settings.stop)) is not None:
-            fresh, cached = self.loops.consume(block, self.pool)
+            fresh, cached = self.loops.consume(block, MIXED, self.pool)
             entries = self.count(fresh, cached=False)
             self.count(cached, cached=True)
             self.looks.pass_entries += 0 if self.trained else entries
             self.sweep(reader, block.n, rate(fresh) / FRESH_COST, rate(cached))
+            blocks += 1
+            self.average(1.0 / blocks)
             self.options.after_block(self.state)
         losses = [self.loops.pass_tally(k)[0] for k in range(len(self.statuses))]
         self.loops.end_pass()
@@ -186,6 +191,12 @@ class Trainer:
         self.trained += 1
         self.near = all(self.is_near(k, losses[k]) for k in self.open_problems())
         self.record()
+
+    def average(self, share: float) -> None:
+        """Takes w into the mean, as this share of it."""
+        for k in self.open_problems():
+            mean = self.mean[k]
+            _core.blend(1.0 - share, mean, share, self.state.w[k], mean, self.pool)
 
     def sweep(self, reader: Reader, rows: int, fresh_rate: float, cached_rate: float) -> None:
         """Visits in the cache while they raise D faster than fresh rows do (within reason), or
@@ -217,8 +228,8 @@ class Trainer:
         else:
             self.end(Status.MAX_ITER)
         losses = self.no_losses()
-        self.loops.look_at_cache(self.state.best, losses, self.pool)
-        self.settle(losses)
+        self.loops.look_at_cache(self.state.best, self.state.w, losses, self.pool)
+        self.settle(losses, self.state.w)
         self.options.after_block(self.state)
 
     def violation(self) -> float:
@@ -249,23 +260,22 @@ class Trainer:
         """A pass with w frozen."""
         losses = self.no_losses()
         while (block := reader.take(self.settings.stop)) is not None:
-            self.loops.look(block, self.state.best, losses, self.pool)
+            self.loops.look(block, self.state.best, self.mean, losses, self.pool)
         self.state.passes += 1
-        self.settle(losses)
+        self.settle(losses, self.mean)
 
     def no_losses(self) -> np.ndarray:
         return np.zeros((len(self.statuses), len(_core.CachedLoops.line)))
 
-    def settle(self, losses: np.ndarray) -> None:
-        """The best point of the line for each problem; ends those within the tolerance."""
+    def settle(self, losses: np.ndarray, ends: list[np.ndarray]) -> None:
+        """The best point of the line for each problem, given its end."""
         state = self.state
         for k in self.open_problems():
-            P, along = best_on_line(state.best[k], state.w[k], losses[k])
+            P, along = best_on_line(state.best[k], ends[k], losses[k])
             if P <= state.P[k]:
                 state.P[k] = P
-                _core.blend(
-                    1.0 - along, state.best[k], along, state.w[k], state.best[k], self.pool
-                )
+                best = state.best[k]
+                _core.blend(1.0 - along, best, along, ends[k], best, self.pool)
         self.since_look, self.near = 0, False
         self.record()
 
@@ -327,9 +337,9 @@ def rate(tally: tuple[float, int, int, int]) -> float:
     return gain / max(entries, 1)
 
 
-def best_on_line(best: np.ndarray, w: np.ndarray, losses: np.ndarray) -> tuple[float, float]:
-    """The smallest ``P(w_b + k (w - w_b))`` of the points looked at, and its k."""
-    bb, bw, ww = norm2(best), inner(best, w), norm2(w)
+def best_on_line(best: np.ndarray, end: np.ndarray, losses: np.ndarray) -> tuple[float, float]:
+    """The smallest ``P(w_b + k (end - w_b))`` of the points looked at, and its k."""
+    bb, bw, ww = norm2(best), inner(best, end), norm2(end)
     k = np.array(_core.CachedLoops.line)
     squared = (1 - k) ** 2 * bb + 2 * k * (1 - k) * bw + k**2 * ww
     P = 0.5 * squared + losses
