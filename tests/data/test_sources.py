@@ -89,7 +89,7 @@ def test_faults_of_text_name_their_line(tmp_path, small_pieces):
     path = tmp_path / "rows.svm"
     path.write_text("\n".join(lines))
     source = data.open_source(path)
-    with pytest.raises(DataError, match=r"rows.svm:151: found index 4 after index 5; expected indi"):
+    with pytest.raises(DataError, match=r"rows.svm:151: found index 4 after index 5; expected"):
         list(source.blocks())
 
 
