@@ -147,7 +147,8 @@ def recognise(content: Content) -> str:
         return "parquet"
     if first.startswith(b"ARROW1"):
         return "arrow"
-    if first.lstrip().startswith(b">"):
+    fasta = [line for line in first_lines(content, 100) if not line.startswith(";")]
+    if fasta and fasta[0].startswith(">"):
         return "fasta"
     lines = [line for line in first_lines(content, 100) if not line.lstrip().startswith("#")]
     for line in lines:

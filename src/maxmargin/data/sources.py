@@ -365,4 +365,8 @@ def _rest(block: Block) -> tuple[Any, Any, Any]:
 
 
 def _shape(source: BlockSource) -> str:
-    return f"{source.kind} rows of {source.d} features"
+    if source.kind == "strings":
+        return "strings"
+    names = source.feature_names
+    called = "" if names is None else f" ({', '.join(names[:5])}{', ...' * (len(names) > 5)})"
+    return f"{source.kind} rows of {source.d} features{called}"

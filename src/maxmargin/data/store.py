@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import struct
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +32,8 @@ from maxmargin.data.store_layout import FORMAT, KEY, Description, Summary, block
 _MAGIC = b"ARROW1"
 _TAIL = 4 + len(_MAGIC)  # length of the footer, and the magic
 _HEAD = 1 << 16
-_ADVISED = 16 << 20  # bytes the system is asked to fetch ahead
+_ADVISED = 8 << 20  # bytes the system is asked to fetch ahead, and twice as many at most
+_KEPT_BUFFERS = 6  # one is read into, one waits, one is worked on; more for those who look back
 
 
 @dataclass(frozen=True)
@@ -224,13 +226,42 @@ class StoreSource:
 
     def _read(self) -> Iterator[np.ndarray]:
         """The bytes of each block; the system fetches those that follow meanwhile."""
+        spans = self._store.spans
+        buffers = _Buffers(max((span.end - span.begin for span in spans), default=0))
+        advised = 0
         try:
             with open(self._file.path, "rb", buffering=0) as file:
-                for span in self._store.spans:
-                    _advise(file.fileno(), span.end, _ADVISED)
-                    yield _read_fully(file.fileno(), span.begin, span.end - span.begin)
+                for span in spans:
+                    if advised < span.end + _ADVISED:
+                        _advise(file.fileno(), advised, span.end + 2 * _ADVISED - advised)
+                        advised = span.end + 2 * _ADVISED
+                    yield _fill(buffers.take(span.end - span.begin), file.fileno(), span.begin)
         except OSError as error:
             raise DataError(f"{self.name}: cannot be read: {error.strerror or error}") from error
+
+
+class _Buffers:
+    """Memory for blocks, used again once nobody looks at the block it held: fresh pages would take
+    longer to get than the bytes to put into them."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._buffers: list[np.ndarray] = []
+
+    def take(self, size: int) -> np.ndarray:
+        free = (k for k in range(len(self._buffers)) if _is_free(self._buffers, k))
+        k = next(free, None)
+        if k is not None:
+            return self._buffers[k][:size]
+        buffer = np.empty(self._size, np.uint8)
+        if len(self._buffers) < _KEPT_BUFFERS:
+            self._buffers.append(buffer)
+        return buffer[:size]
+
+
+def _is_free(buffers: list[np.ndarray], k: int) -> bool:
+    """Whether the list is the only one that knows the buffer: views of it count as well."""
+    return sys.getrefcount(buffers[k]) == 2  # the list, and the call itself
 
 
 def _advise(descriptor: int, begin: int, length: int) -> None:
@@ -238,11 +269,10 @@ def _advise(descriptor: int, begin: int, length: int) -> None:
         os.posix_fadvise(descriptor, begin, length, os.POSIX_FADV_WILLNEED)
 
 
-def _read_fully(descriptor: int, begin: int, size: int) -> np.ndarray:
-    """Bytes of a file; fewer if it ends before."""
-    data = np.empty(size, np.uint8)
+def _fill(data: np.ndarray, descriptor: int, begin: int) -> np.ndarray:
+    """The bytes of a file from `begin`; fewer if it ends before."""
     done = 0
-    while done < size:
+    while done < len(data):
         count = os.preadv(descriptor, [data[done:].data], begin + done)
         if count == 0:
             return data[:done]

@@ -37,6 +37,9 @@ def pieces(path: str, ends: bytes, size: int = PIECE_BYTES) -> Iterator[np.ndarr
         rest = b""
         while chunk := stream.read(size):
             text = rest + chunk if rest else chunk
+            if len(chunk) < size:  # the end
+                yield as_bytes(text)
+                return
             end = text.rfind(ends) + 1  # 0: a row that is longer than a piece
             if end:
                 yield as_bytes(text)[:end]
