@@ -154,11 +154,11 @@ void bind_loops(nb::module_& m) {
       .def("set_finished", [](LoopsHandle& self, std::size_t k) { self.loops.set_finished(k); })
       .def(
           "consume",
-          [](LoopsHandle& self, const PackedBlock& block, bool mixed, Pool& pool) {
-            const CachedLoops::Arrival arrival = self.loops.consume(block, mixed, pool);
+          [](LoopsHandle& self, const PackedBlock& block, Pool& pool) {
+            const CachedLoops::Arrival arrival = self.loops.consume(block, pool);
             return std::make_tuple(told(arrival.fresh), told(arrival.cached));
           },
-          Release(), nb::arg("block"), nb::arg("mixed"), nb::arg("pool"),
+          Release(), nb::arg("block"), nb::arg("pool"),
           "(gain, visits, steps, entries) of the rows of the block, and of visits in the cache")
       .def(
           "sweep",

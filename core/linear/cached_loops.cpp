@@ -136,18 +136,18 @@ void CachedLoops::arrange(const PackedBlock& block) {
 }
 
 void CachedLoops::visit_rows(Problem& problem, const PackedBlock& block, Range range,
-                             bool mixed, std::uint8_t* wanted, Arrival& tally) {
+                             std::uint8_t* wanted, Arrival& tally) {
   with_access(format_, [&](auto access) {
     for (std::size_t q = range.begin; q < range.end; ++q) {
       if (q + kAhead < range.end) prefetch(block.row(permutation_[q + kAhead]));
       const PackedRow& row = block.row(permutation_[q]);
       wanted[q - range.begin] = visit(problem, row, access(row), tally.fresh) ? 1 : 0;
-      if (mixed) visit_cached(problem, access, tally.cached);
+      visit_cached(problem, access, tally.cached);
     }
   });
 }
 
-CachedLoops::Arrival CachedLoops::consume(const PackedBlock& block, bool mixed, Pool& pool) {
+CachedLoops::Arrival CachedLoops::consume(const PackedBlock& block, Pool& pool) {
   Arrival total;
   if (block.n() == 0) return total;
   if (chunk_ == 0) arrange(block);
@@ -163,7 +163,7 @@ CachedLoops::Arrival CachedLoops::consume(const PackedBlock& block, bool mixed, 
     release();
     pool.run(problems_.size(), [&](std::size_t k) {
       if (!problems_[k].finished)
-        visit_rows(problems_[k], block, range, mixed, &wanted_[k * stride], tallies[k]);
+        visit_rows(problems_[k], block, range, &wanted_[k * stride], tallies[k]);
     });
     release();
     for (std::size_t q = 0; q < stride; ++q)

@@ -71,10 +71,10 @@ class CachedLoops {
   // No visits for problem k from here on.
   void set_finished(std::size_t k);
 
-  // Visits every row of a block once, in random order, and caches the informative ones. If mixed,
-  // each visit is followed by one in the cache, so that rows sorted by class, say, do not pull w to
-  // and fro. Throws Stopped.
-  Arrival consume(const PackedBlock& block, bool mixed, Pool& pool);
+  // Visits every row of a block once, in random order, and caches the informative ones. Each visit
+  // is followed by one in the cache: otherwise rows sorted by class, say, pull w to and fro. Throws
+  // Stopped.
+  Arrival consume(const PackedBlock& block, Pool& pool);
   // Visits up to this many cached rows of each problem, in random order.
   Tally sweep(std::size_t visits, Pool& pool);
   // The tally of problem k since `start_pass`.
@@ -115,8 +115,8 @@ class CachedLoops {
   template <class Entries>
   bool visit(Problem& problem, const PackedRow& row, const Entries& x, Tally& tally);
   bool informative(const Problem& problem, const PackedRow& row, double a, double G) const;
-  void visit_rows(Problem& problem, const PackedBlock& block, Range range, bool mixed,
-                  std::uint8_t* wanted, Arrival& tally);
+  void visit_rows(Problem& problem, const PackedBlock& block, Range range, std::uint8_t* wanted,
+                  Arrival& tally);
   template <class Access>
   void visit_cached(Problem& problem, Access& access, Tally& tally);
   void release();

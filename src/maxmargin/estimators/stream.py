@@ -9,13 +9,18 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from maxmargin.data.blocks import BlockSource, Strings
 from maxmargin.data.features import feature_map
 from maxmargin.data.sources import ArraySource, open_source
-from maxmargin.estimators.base import progress_callback, seed_of, threads_of, warn_if_missed
-from maxmargin.estimators.linear import FLOATS
+from maxmargin.estimators.base import (
+    progress_callback,
+    seed_of,
+    threads_of,
+    validated,
+    warn_if_missed,
+)
 from maxmargin.models.files import register_estimator, save
 from maxmargin.models.stream import StreamModel
 from maxmargin.models.stream_training import StreamPlan, train_stream
@@ -192,7 +197,7 @@ class StreamSVC(ClassifierMixin, BaseEstimator):
                 raise ValueError("y is missing: texts in memory need labels")
             check_classification_targets(y)
         else:
-            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS)
+            X, y = validated(self, X, y)
             check_classification_targets(y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(
@@ -233,7 +238,7 @@ class StreamSVC(ClassifierMixin, BaseEstimator):
         threads = threads_of(self.n_jobs)
         if not is_source(X) or self._model.rows == "strings" and not could_be_paths(X):
             if not is_text(X):
-                X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+                X = validated(self, X, reset=False)
             return self._model.decision_function(X, threads)
         source = open_source(X)
         return np.concatenate(

@@ -31,7 +31,6 @@ from maxmargin.solvers.reader import Reader
 from maxmargin.solvers.vectors import inner, norm2
 
 FRESH_COST = 2.0  # of a visit on arrival, in visits of the cache: it is read and packed too
-MIXED = True
 SLICE = 8  # one part of so many of a block is swept at a time
 MOST_VISITS = 4  # in the cache for each row of a block, if it is there to be visited
 MOST_ROUNDS = 1  # over the cache after a block: to solve it better than that is of no use
@@ -54,6 +53,11 @@ class StreamProgress(Progress):
     cache_hit_rate: float = 0.0  # share of the visits that found their row in the cache
     cached: int = 0  # rows in the cache
     problem: int = 0  # which of several classes
+
+    @property
+    def note(self) -> str:
+        """What a line of progress says besides."""
+        return f"  {self.rows_per_second:.3g} rows/s, {self.cache_hit_rate:.0%} from the cache"
 
 
 @dataclass
@@ -175,7 +179,7 @@ class Trainer:
         began, blocks = self.clock(), 0
         self.loops.start_pass()
         while (block := reader.take(self.settings.stop)) is not None:
-            fresh, cached = self.loops.consume(block, MIXED, self.pool)
+            fresh, cached = self.loops.consume(block, self.pool)
             entries = self.count(fresh, cached=False)
             self.count(cached, cached=True)
             self.looks.pass_entries += 0 if self.trained else entries
