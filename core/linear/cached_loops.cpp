@@ -254,8 +254,7 @@ void CachedLoops::visit_cached(Problem& problem, Access& access, Tally& tally) {
   auto& order = problem.order;
   if (order.empty()) return;
   if (problem.cursor >= order.size()) next_round(problem);
-  if (problem.cursor + kAhead < order.size())
-    prefetch(cache_.row(order[problem.cursor + kAhead]));
+  if (problem.cursor + kAhead < order.size()) prefetch(cache_.row(order[problem.cursor + kAhead]));
   const std::uint32_t slot = order[problem.cursor];
   const PackedRow& row = cache_.row(slot);
   if (visit(problem, row, access(row), tally)) {
@@ -343,7 +342,8 @@ void CachedLoops::look_at(RowAt row_at, std::size_t n, const Line& line, double*
         if (!row) continue;
         const auto x = access(*row);
         const double y = row->code == problem.positive ? row->cost : -row->cost;
-        const double to = y * x.dot(line.to[task / parts]), from = y * x.dot(line.from[task / parts]);
+        const double to = y * x.dot(line.to[task / parts]),
+                     from = y * x.dot(line.from[task / parts]);
         for (std::size_t g = 0; g < kLinePoints; ++g)
           sum[g] += std::max(0.0, row->cost - (from + kLine[g] * (to - from)));
         const double G = to / (row->cost > 0 ? row->cost : 1.0) - 1;

@@ -43,7 +43,7 @@ class CachedLoops {
   struct Line {
     std::vector<const double*> from, to;
   };
-  static constexpr std::array<double, 14> kLine = {1,   0.9, 0.8, 0.7, 0.6,  0.5,  0.4,
+  static constexpr std::array<double, 14> kLine = {1,   0.9, 0.8, 0.7,  0.6,  0.5,  0.4,
                                                    0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0};
 
   struct Tally {

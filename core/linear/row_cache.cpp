@@ -114,10 +114,9 @@ std::size_t RowCache::pick_victim() {
   for (std::size_t k = 0; k < segments_.size(); ++k)
     if (k != open_ && k != spare_ && segments_[k].bytes.size() > 0) candidates.push_back(k);
   if (candidates.empty()) return open_;
-  const std::size_t best =
-      *std::min_element(candidates.begin(), candidates.end(), [this](std::size_t a, std::size_t b) {
-        return segments_[a].wanted < segments_[b].wanted;
-      });
+  const std::size_t best = *std::min_element(
+      candidates.begin(), candidates.end(),
+      [this](std::size_t a, std::size_t b) { return segments_[a].wanted < segments_[b].wanted; });
   const double wanted = static_cast<double>(segments_[best].wanted);
   if (wanted <= (1 - kWorthCleaning) * static_cast<double>(segment_bytes_)) return best;
   return candidates[random_.below(candidates.size())];

@@ -104,7 +104,8 @@ void WeightedDegree::expand(Form form, const PackedRow& row, Expanded& out) cons
     if (code_of_[text[p]] < 0)
       throw InvalidInput(named(row) + " has the letter '" + std::string(1, char(text[p])) +
                          "' (byte " + std::to_string(text[p]) + ") at position " +
-                         std::to_string(p) + ", which is not in the alphabet: name all letters "
+                         std::to_string(p) +
+                         ", which is not in the alphabet: name all letters "
                          "with alphabet=..., or remove such rows");
   for (std::size_t p = 0; p < length_; ++p) {
     const std::size_t most = std::min(degree_, length_ - p);
@@ -226,9 +227,8 @@ ExpandedBlock expand_block(const PackedBlock& block, const Format& format) {
     format.map->expand(format.form, block.row(r), row);
     order.resize(row.indices.size());
     for (std::size_t q = 0; q < order.size(); ++q) order[q] = q;
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return row.indices[a] < row.indices[b];
-    });
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return row.indices[a] < row.indices[b]; });
     for (const std::size_t q : order) {
       all.indices.push_back(row.indices[q]);
       all.values.push_back(row.values[q]);

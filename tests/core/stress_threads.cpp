@@ -1,5 +1,5 @@
-// The threaded core under ThreadSanitizer (`make tsan`): a reader that packs blocks, a trainer whose
-// problems run on a pool, a cache that is too small, products on the same pool, early ends.
+// The threaded core under ThreadSanitizer (`make tsan`): a reader that packs blocks, a trainer
+// whose problems run on a pool, a cache that is too small, products on the same pool, early ends.
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
@@ -103,9 +103,9 @@ std::vector<double> train(const Data& data, int threads, int passes, int stop_af
       line.from.push_back(&w[k * format.width()]);
       line.to.push_back(&w[k * format.width()]);
     }
-    loops.look(PackedBlock::of_rows(data.rows(0, kRows), 0, data.codes.data(), data.costs.data(),
-                                    format),
-               line, losses.data(), pool);
+    loops.look(
+        PackedBlock::of_rows(data.rows(0, kRows), 0, data.codes.data(), data.costs.data(), format),
+        line, losses.data(), pool);
   } catch (const Stopped&) {
   }
   channel.close();

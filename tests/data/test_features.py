@@ -50,7 +50,9 @@ def test_weighted_degree_is_its_kernel():
     assert Z.shape == (8, sum((12 - k + 1) * 4**k for k in range(1, 5)))
     gram = (Z @ Z.T).toarray()
     for i, j in itertools.product(range(8), repeat=2):
-        own = np.sqrt(weighted_degree(texts[i], texts[i], 4) * weighted_degree(texts[j], texts[j], 4))
+        own = np.sqrt(
+            weighted_degree(texts[i], texts[i], 4) * weighted_degree(texts[j], texts[j], 4)
+        )
         assert gram[i, j] == pytest.approx(weighted_degree(texts[i], texts[j], 4) / own, rel=1e-12)
 
 

@@ -139,7 +139,8 @@ def read_for(model: Model, source: str, **options: Any) -> Dataset:
     """Rows to score: the columns are the model's, whatever the file leaves out or adds."""
     if getattr(model, "rows", None) == "strings":
         return strings_for(source, **options)
-    options.pop("text", None)
+    if options.pop("text", None) is not None:
+        raise ValueError(f"{source}: --text is for models of strings, and this one is of numbers")
     dataset = read(source, **options)
     _check_names(dataset, model)
     _check_base(dataset, model)

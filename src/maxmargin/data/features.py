@@ -171,7 +171,9 @@ class WeightedDegree(FeatureMap):
 
     def in_core(self, d: int) -> _core.FeatureMap:
         if self.length is None or self.alphabet is None:
-            raise ValueError("the map has seen no strings yet: call learned(Seen().add(strings)) first")
+            raise ValueError(
+                "the map has seen no strings yet: call learned(Seen().add(strings)) first"
+            )
         letters = np.frombuffer(self.alphabet.encode("latin-1"), np.uint8)
         wide = _core.WeightedDegree.dimensions(len(letters), self.length, self.degree)
         if not self.bits and wide > 2**MOST_BITS:

@@ -236,7 +236,7 @@ class StreamSVC(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         threads = threads_of(self.n_jobs)
-        if not is_source(X) or self._model.rows == "strings" and not could_be_paths(X):
+        if not is_source(X) or (self._model.rows == "strings" and not could_be_paths(X)):
             if not is_text(X):
                 X = validated(self, X, reset=False)
             return self._model.decision_function(X, threads)

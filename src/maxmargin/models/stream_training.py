@@ -179,9 +179,7 @@ class Labels:
         return cls(np.array(classes), np.array(counts, dtype=np.float64), Seen(source.d))
 
     @classmethod
-    def scanned(
-        cls, source: BlockSource, features: FeatureMap | None, stop: _core.Stop
-    ) -> Labels:
+    def scanned(cls, source: BlockSource, features: FeatureMap | None, stop: _core.Stop) -> Labels:
         """One pass over the source."""
         totals: dict[Any, float] = {}
         seen, dtype = Seen(source.d), np.dtype(np.int64)

@@ -276,7 +276,7 @@ class Trainer:
         state = self.state
         for k in self.open_problems():
             P, along = best_on_line(state.best[k], ends[k], losses[k])
-            if P <= state.P[k]:
+            if state.P[k] >= P:
                 state.P[k] = P
                 best = state.best[k]
                 _core.blend(1.0 - along, best, along, ends[k], best, self.pool)
@@ -330,7 +330,7 @@ class Trainer:
         if P < D <= P * (1 + 1e-9):
             D = P  # equal but for rounding
         status = self.statuses[k] or Status.STALLED
-        if P - D <= self.settings.tol * P:
+        if self.settings.tol * P >= P - D:
             status = Status.OPTIMAL
         return Certificate(P, D, status, self.state.passes, self.clock())
 

@@ -156,7 +156,7 @@ class Best:
             ww = norm2(w)
         self.D = max(self.D, a_sum - (wv - 0.5 * ww))
         here = Point(w.copy(), p, R, ww)
-        close = (here.P - self.D) / here.P <= self.tol if here.P > 0 else True
+        close = self.tol >= (here.P - self.D) / here.P if here.P > 0 else True
         found = here if close else line_search(rows, loss, self.point, w, p)
         if found.P < self.point.P:
             self.point, self.is_combined = found, not close
