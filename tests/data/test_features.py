@@ -163,8 +163,16 @@ def test_names():
 
 @pytest.mark.parametrize(
     "name",
-    ["nonsense", "weighted_degree:0", "weighted_degree:x", "pairs:99", "fourier:9,gamma=-1"]
-    + ["word_ngrams:2,length=3", "weighted_degree:2,alphabet=AA", 7],
+    [
+        "nonsense",
+        "weighted_degree:0",
+        "weighted_degree:x",
+        "pairs:99",
+        "fourier:9,gamma=-1",
+        "word_ngrams:2,length=3",
+        "weighted_degree:2,alphabet=AA",
+        7,
+    ],
 )
 def test_bad_names_are_refused(name):
     with pytest.raises(ValueError):

@@ -1,5 +1,6 @@
 """StreamSVC: the optimum of LinearSVC whatever the memory, and what is told on the way."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -166,7 +167,7 @@ def test_history_tells_of_the_run(rows):
     assert 0 < last.cache_hit_rate < 1
     assert last.rows_per_second > 0
     primal = [p.primal for p in model.history_]
-    assert all(a >= b for a, b in zip(primal, primal[1:]))
+    assert all(a >= b for a, b in itertools.pairwise(primal))
 
 
 @pytest.mark.parametrize(
@@ -198,7 +199,7 @@ def test_a_limit_on_time_leaves_time_for_a_look(rows):
 def test_memory_smaller_than_the_blocks_is_refused(rows):
     X, y = rows
     source = ArraySource(X, y, block_bytes=1 << 16)
-    with pytest.raises(ValueError, match="too small.*allow at least"):
+    with pytest.raises(ValueError, match=r"too small.*allow at least"):
         StreamSVC(memory=1 << 16).fit(source)
 
 

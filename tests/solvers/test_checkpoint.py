@@ -96,7 +96,7 @@ def test_a_damaged_checkpoint_is_refused(rows, tmp_path, damage):
     else:
         content[:3] = b"abc"
     path.write_bytes(content)
-    with pytest.raises(DataError, match="damaged|no checkpoint"):
+    with pytest.raises(DataError, match=r"damaged|no checkpoint"):
         StreamSVC(checkpoint=path).fit(X, y)
 
 

@@ -193,7 +193,7 @@ class Labels:
             found, codes = np.unique(block.y, return_inverse=True)
             for label, total in zip(found.tolist(), np.bincount(codes, weights_of(block))):
                 totals[label] = totals.get(label, 0.0) + float(total)
-            dtype = found.dtype if not dtype.kind == "U" else dtype
+            dtype = found.dtype if dtype.kind != "U" else dtype
             if features is not None and features.learns:
                 seen.add(block.X)
         classes = np.array(sorted(totals))

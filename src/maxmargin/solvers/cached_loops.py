@@ -26,7 +26,6 @@ import numpy as np
 from maxmargin import _core
 from maxmargin.data.blocks import Block, BlockSource
 from maxmargin.problem import Certificate, Clock, Progress, Settings, Solution, Status
-from maxmargin.solvers.dual_descent import Looks
 from maxmargin.solvers.reader import Reader
 from maxmargin.solvers.vectors import inner, norm2
 
@@ -38,6 +37,8 @@ NEAR = 2.0  # a look is due when the estimated gap is within so many tolerances,
 LOOK_SHARE = 0.3  # or after this share of all passes
 LEAST_PASSES = 3  # and no fewer than so many
 ROUNDS = 100_000  # a run that needs more (C huge beside the rows) is another solver's task
+ROUNDS_SHARE = 0.2  # of the work in memory between two looks,
+PROGRESS = 0.3  # unless the violation of optimality has fallen to this fraction before
 ROUNDING = 2.0**-53
 
 
@@ -161,7 +162,7 @@ class Trainer:
         self.visits = self.cached_visits = 0
         self.since_look = self.trained = 0
         self.near = False
-        self.looks = Looks(0)
+        self.rounds = Rounds()
         self.mean = [np.zeros(task.format.width) for _ in range(problems)]
         self.pass_seconds = 0.0
 
@@ -182,7 +183,7 @@ class Trainer:
             fresh, cached = self.loops.consume(block, self.pool)
             entries = self.count(fresh, cached=False)
             self.count(cached, cached=True)
-            self.looks.pass_entries += 0 if self.trained else entries
+            self.rounds.pass_entries += 0 if self.trained else entries
             self.sweep(reader, block.n, rate(fresh) / FRESH_COST, rate(cached))
             blocks += 1
             self.average(1.0 / blocks)
@@ -227,14 +228,14 @@ class Trainer:
             self.loops.start_pass()
             entries = self.count(self.loops.sweep(self.loops.longest_round, self.pool), True)
             self.state.passes += 1
-            if self.looks.due(self.violation(), entries) or entries == 0:
+            if self.rounds.look_due(self.violation(), entries) or entries == 0:
                 break
-        else:
-            self.end(Status.MAX_ITER)
         losses = self.no_losses()
         self.loops.look_at_cache(self.state.best, self.state.w, losses, self.pool)
         self.settle(losses, self.state.w)
         self.options.after_block(self.state)
+        if self.state.passes >= ROUNDS:
+            self.end(Status.MAX_ITER)
 
     def violation(self) -> float:
         """The span of projected gradients since `start_pass`, of the problem where it is widest."""
@@ -255,18 +256,24 @@ class Trainer:
         """Often enough to end in time, seldom enough to cost little."""
         if self.trained == 0:
             return False
+        passes = max(LEAST_PASSES, LOOK_SHARE * self.trained)
+        return self.near or self.since_look >= passes or self.short_of_time()
+
+    def short_of_time(self) -> bool:
+        """Whether there is time for no more than a last look."""
         limit = self.options.max_time
-        if limit is not None and self.clock() + 1.5 * self.pass_seconds > limit:
-            return True
-        return self.near or self.since_look >= max(LEAST_PASSES, LOOK_SHARE * self.trained)
+        return limit is not None and self.clock() + 2.5 * self.pass_seconds > limit
 
     def look(self, reader: Reader) -> None:
         """A pass with w frozen."""
+        last = self.short_of_time()
         losses = self.no_losses()
         while (block := reader.take(self.settings.stop)) is not None:
             self.loops.look(block, self.state.best, self.mean, losses, self.pool)
         self.state.passes += 1
         self.settle(losses, self.mean)
+        if last:
+            self.end(Status.MAX_TIME)
 
     def no_losses(self) -> np.ndarray:
         return np.zeros((len(self.statuses), len(_core.CachedLoops.line)))
@@ -333,6 +340,25 @@ class Trainer:
         if self.settings.tol * P >= P - D:
             status = Status.OPTIMAL
         return Certificate(P, D, status, self.state.passes, self.clock())
+
+
+class Rounds:
+    """When to look at all rows if all are in the cache: after enough work, and when the violation
+    of optimality has fallen."""
+
+    def __init__(self) -> None:
+        self.pass_entries = 0  # features of all rows
+        self.total = self.since_last = 0
+        self.violation_at_last = math.inf
+
+    def look_due(self, violation: float, entries: int) -> bool:
+        self.total += entries
+        self.since_last += entries
+        worked = self.since_last >= max(self.pass_entries, ROUNDS_SHARE * self.total)
+        if worked or violation <= PROGRESS * self.violation_at_last:
+            self.since_last, self.violation_at_last = 0, violation
+            return True
+        return False
 
 
 def rate(tally: tuple[float, int, int, int]) -> float:
