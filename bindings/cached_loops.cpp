@@ -90,6 +90,16 @@ void bind_packed(nb::module_& m) {
   m.def("pack_strings", &pack_strings, Release(), nb::arg("letters").noconvert(),
         nb::arg("starts").noconvert(), nb::arg("first"), nb::arg("codes").noconvert(),
         nb::arg("costs").noconvert(), nb::arg("format"));
+  m.def(
+      "score_block",
+      [](const PackedBlock& block, const Format& format, In<double> w, Out<double> scores,
+         Pool& pool) {
+        check_length(w.shape(0), format.width(), "w");
+        check_length(scores.shape(0), block.n(), "scores");
+        score_block(block, format, w.data(), scores.data(), pool);
+      },
+      Release(), nb::arg("block"), nb::arg("format"), nb::arg("w"), nb::arg("scores").noconvert(),
+      nb::arg("pool"), "<w, phi(x)> of every row");
   m.def("expand_block", &expanded, nb::arg("block"), nb::arg("format"),
         "(values, indices, starts) of the features as CSR");
 }

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/check.hpp"
-#include "base/parallel.hpp"
 
 namespace maxmargin {
 
@@ -236,6 +235,17 @@ ExpandedBlock expand_block(const PackedBlock& block, const Format& format) {
     all.starts.push_back(static_cast<std::int64_t>(all.indices.size()));
   }
   return all;
+}
+
+void score_block(const PackedBlock& block, const Format& format, const double* w, double* scores,
+                 Pool& pool) {
+  const std::size_t parts = pieces(block.n(), 64);
+  pool.run(parts, [&](std::size_t k) {
+    const Range range = part_of(block.n(), parts, k);
+    with_access(format, [&](auto access) {
+      for (std::size_t r = range.begin; r < range.end; ++r) scores[r] = access(block.row(r)).dot(w);
+    });
+  });
 }
 
 }  // namespace maxmargin

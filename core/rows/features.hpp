@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/parallel.hpp"
 #include "rows/packed.hpp"
 
 namespace maxmargin {
@@ -67,5 +68,9 @@ struct ExpandedBlock {
   std::vector<std::int64_t> indices, starts;
 };
 ExpandedBlock expand_block(const PackedBlock& block, const Format& format);
+
+// <w, phi(x_r)> for every row of a block.
+void score_block(const PackedBlock& block, const Format& format, const double* w, double* scores,
+                 Pool& pool);
 
 }  // namespace maxmargin

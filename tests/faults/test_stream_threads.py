@@ -113,7 +113,7 @@ def test_interrupt_comes_through_at_once(svm, kind):
     done = threading.Event()
 
     def interrupt():
-        time.sleep(0.5)
+        time.sleep(1.5)
         done.sent = time.perf_counter()
         os.kill(os.getpid(), signal.SIGINT)
 

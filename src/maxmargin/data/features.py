@@ -21,11 +21,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import _core
-from maxmargin.data.arrays import view
+from maxmargin.data.arrays import ArrayRows, view
 from maxmargin.data.blocks import Strings
 
 MOST_BITS = 31
-CHUNK_ROWS = 1024  # expanded at a time
+CHUNK_ROWS = 4096  # made or scored at a time
 
 
 class Seen:
@@ -83,10 +83,22 @@ class FeatureMap:
         parts = [_expanded(part, core) for part in _parts(X)]
         return sp.vstack(parts, format="csr") if parts else sp.csr_matrix((0, core.d))
 
-    def chunks(self, X: Any) -> Iterator[Any]:
-        """`transform` of a few rows at a time."""
+    def scores(self, X: Any, coef: np.ndarray, pool: _core.Pool) -> np.ndarray:
+        """``phi(X) coef^T``, the features of a few rows at a time."""
+        scores = np.empty((X.shape[0], len(coef)), order="F")
+        begin = 0
         for part in _parts(X):
-            yield self.transform(part)
+            made = self.at_reading(part)
+            end = begin + made.shape[0]
+            core = self.in_core(made.shape[1])
+            packed = None if core is None else _packed(made, core)
+            for j, w in enumerate(coef):
+                if packed is None:
+                    scores[begin:end, j] = ArrayRows(made, pool=pool).predict(w)
+                else:
+                    _core.score_block(*packed, w, scores[begin:end, j], pool)
+            begin = end
+        return scores
 
     def packed(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Plain values and arrays from which `unpack` makes the map again."""
@@ -105,18 +117,21 @@ def _parts(X: Any) -> Iterator[Any]:
             yield X[begin:end]
 
 
-def _expanded(X: Any, core: _core.FeatureMap) -> sp.csr_matrix:
+def _packed(X: Any, core: _core.FeatureMap) -> tuple[_core.PackedBlock, _core.Format]:
+    """Compact rows as the core takes them, without labels."""
     n = X.shape[0]
     codes, costs = np.zeros(n, np.int32), np.ones(n)
     if isinstance(X, Strings):
         format = _core.string_format(0.0, core)
-        block = _core.pack_strings(X.letters, X.starts, 0, codes, costs, format)
-    else:
-        rows = view(X, 0.0)
-        format = _core.row_format(rows, 0.0, core)
-        block = _core.pack_rows(rows, 0, codes, costs, format)
-    parts = _core.expand_block(block, format)
-    return sp.csr_matrix(parts, shape=(n, core.d))
+        return _core.pack_strings(X.letters, X.starts, 0, codes, costs, format), format
+    rows = view(X, 0.0)
+    format = _core.row_format(rows, 0.0, core)
+    return _core.pack_rows(rows, 0, codes, costs, format), format
+
+
+def _expanded(X: Any, core: _core.FeatureMap) -> sp.csr_matrix:
+    parts = _core.expand_block(*_packed(X, core))
+    return sp.csr_matrix(parts, shape=(X.shape[0], core.d))
 
 
 # ---------------------------------------------------------------- strings

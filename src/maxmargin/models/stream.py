@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from maxmargin import _core
 from maxmargin.data.blocks import Strings
+from maxmargin.data.cpus import granted_cpus
 from maxmargin.data.features import FeatureMap, unpack
 from maxmargin.data.sources import ArraySource
 from maxmargin.models.files import Kind, Tensors, register_kind
@@ -61,19 +62,13 @@ class StreamModel(LinearModel):
         """``phi(X) coef^T``, (n, k); a list of texts is one of strings."""
         if self.features is None:
             return super().scores(X, threads)
-        return np.concatenate([*self._scored(X, threads), np.zeros((0, len(self.coef)))])
-
-    def _scored(self, X: Any, threads: int | None) -> Iterator[np.ndarray]:
-        assert self.features is not None
         if not hasattr(X, "shape"):
             X = next(ArraySource(X, block_bytes=1 << 62).blocks()).X if len(X) else no_strings()
         if isinstance(X, Strings) != (self.rows == "strings") or X.shape[1] != self.d_in:
             found = "strings" if isinstance(X, Strings) else f"rows of {X.shape[1]} columns"
             wanted = "strings" if self.rows == "strings" else f"rows of {self.d_in} columns"
             raise ValueError(f"X has {found}, but the model was trained on {wanted}")
-        wide = LinearModel(self.coef, self.intercept, self.classes)
-        for part in self.features.chunks(X):
-            yield wide.scores(part, threads)
+        return self.features.scores(X, self.coef, _core.Pool(threads or granted_cpus()))
 
 
 def no_strings() -> Strings:
