@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from maxmargin.estimators.measure import MeasureSVC
     from maxmargin.estimators.ordinal import OrdinalSVC
     from maxmargin.estimators.rank import RankSVM
+    from maxmargin.estimators.stream import StreamSVC
 
 __version__ = "0.1.0"
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "MeasureSVC",
     "OrdinalSVC",
     "RankSVM",
+    "StreamSVC",
     "__version__",
     "data",
     "load",
@@ -38,6 +40,7 @@ _HOMES = {
     "MeasureSVC": "maxmargin.estimators.measure",
     "OrdinalSVC": "maxmargin.estimators.ordinal",
     "RankSVM": "maxmargin.estimators.rank",
+    "StreamSVC": "maxmargin.estimators.stream",
 }
 _FOLDERS = ("data", "metrics", "report")
 

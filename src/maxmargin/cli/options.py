@@ -18,6 +18,7 @@ class Kind(StrEnum):
     rank = "rank"
     ordinal = "ordinal"
     measure = "measure"
+    stream = "stream"
 
 
 class Measure(StrEnum):
@@ -149,8 +150,35 @@ Gamma = Annotated[
 Memory = Annotated[
     str | None,
     typer.Option(
-        "--memory", metavar="BYTES", help="--kind kernel: for the kernel matrix, e.g. 2GB."
+        "--memory",
+        metavar="BYTES",
+        help="--kind kernel: for the kernel matrix; stream: for cached rows. 512MB or 2GB, say.",
     ),
+]
+Features = Annotated[
+    str | None,
+    typer.Option(
+        "--features",
+        metavar="MAP",
+        help="--kind stream: made on the fly: weighted_degree:8, word_ngrams:2, char_ngrams:4, "
+        "pairs, fourier:1000,gamma=0.5.",
+    ),
+]
+TextColumn = Annotated[
+    str | None,
+    typer.Option("--text", metavar="COLUMN", help="Tables: the rows are this column's texts."),
+]
+Checkpoint = Annotated[
+    str | None,
+    typer.Option(
+        "--checkpoint",
+        metavar="FILE",
+        help="--kind stream: keep the state of the run here, and go on from it if it is there.",
+    ),
+]
+CheckpointEvery = Annotated[
+    float,
+    typer.Option("--checkpoint-every", metavar="SECONDS", help="Between two checkpoints."),
 ]
 MeasureChoice = Annotated[
     Measure | None,

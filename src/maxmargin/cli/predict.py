@@ -25,7 +25,8 @@ def predict(
         bool, typer.Option("--scores", help="Decision values after each label, in class order.")
     ] = False,
     threads: options.Threads = None,
-    format: options.DataFormat = None,
+    format: options.SourceFormat = None,
+    text: options.TextColumn = None,
     target: options.Target = None,
     qid: options.Query = None,
     zero_based: options.ZeroBased = None,
@@ -42,6 +43,7 @@ def predict(
         kept,
         data,
         format=format,
+        text=text,
         target=target,
         qid=qid,
         zero_based=zero_based,

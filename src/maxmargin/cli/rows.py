@@ -108,6 +108,20 @@ def leave_on_disk(source: str, **options: Any) -> Dataset:
     return dataset
 
 
+def as_source(source: str, **options: Any) -> Dataset:
+    """A file as a source of blocks, labels and weights included: nothing of it is in memory."""
+    from maxmargin.data import Dataset
+
+    rows = source_of([source], **options)
+    return Dataset(
+        cast(Any, rows),
+        None,
+        feature_names=rows.feature_names,
+        index_base=rows.index_base,
+        source=rows.name,
+    )
+
+
 def shape_of(dataset: Dataset) -> tuple[int, int]:
     """How many rows and features there are."""
     X: Any = dataset.X
@@ -123,11 +137,35 @@ def labels_of(dataset: Dataset) -> np.ndarray:
 
 def read_for(model: Model, source: str, **options: Any) -> Dataset:
     """Rows to score: the columns are the model's, whatever the file leaves out or adds."""
+    if getattr(model, "rows", None) == "strings":
+        return strings_for(source, **options)
+    if options.pop("text", None) is not None:
+        raise ValueError(f"{source}: --text is for models of strings, and this one is of numbers")
     dataset = read(source, **options)
     _check_names(dataset, model)
     _check_base(dataset, model)
     dataset.X = _as_wide_as(model.n_features, dataset)
     return dataset
+
+
+def strings_for(source: str, **options: Any) -> Dataset:
+    """Strings to score, all in memory: they are compact."""
+    from maxmargin.data import Dataset, Strings
+    from maxmargin.models.labels import whole_numbers
+
+    rows = source_of([source], **options)
+    blocks = list(rows.blocks())
+    lengths = [np.diff(cast(Strings, block.X).starts) for block in blocks]
+    letters = [_letters(cast(Strings, block.X)) for block in blocks]
+    starts = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
+    X = Strings(np.concatenate(letters), starts)
+    known = [block.y for block in blocks if block.y is not None]
+    y = whole_numbers(np.concatenate(known)) if known else None
+    return Dataset(cast(Any, X), y, source=rows.name)
+
+
+def _letters(X: Any) -> np.ndarray:
+    return X.letters[X.starts[0] : X.starts[-1]]
 
 
 def label_names(classes: np.ndarray) -> list[str]:

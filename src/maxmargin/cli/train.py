@@ -35,11 +35,15 @@ def train(
     k: options.AtK = None,
     beta: options.Beta = None,
     order: options.Order = None,
+    features: options.Features = None,
+    checkpoint: options.Checkpoint = None,
+    checkpoint_every: options.CheckpointEvery = 600.0,
     max_time: options.MaxTime = None,
     max_iter: options.MaxIter = None,
     threads: options.Threads = None,
     seed: options.Seed = 0,
-    format: options.DataFormat = None,
+    format: options.SourceFormat = None,
+    text: options.TextColumn = None,
     target: options.Target = None,
     qid: options.Query = None,
     zero_based: options.ZeroBased = None,
@@ -73,6 +77,9 @@ def train(
         k=k,
         beta=beta,
         order=order,
+        features=features,
+        checkpoint=checkpoint,
+        checkpoint_every=checkpoint_every,
     )
     machine = kinds.machine(kind.value)
     messages = Messages(quiet)
@@ -88,7 +95,13 @@ def train(
         "threads": threads,
         "dtype": dtype,
     }
-    dataset = rows.leave_on_disk(data, **about) if from_disk else rows.read_labelled(data, **about)
+    if kinds.KINDS[kind.value].from_disk:
+        dataset = rows.as_source(data, text=text, **about)
+    else:
+        check_format(format)
+        dataset = (
+            rows.leave_on_disk(data, **about) if from_disk else rows.read_labelled(data, **about)
+        )
     read = time.perf_counter()
     fitted = machine.fit(dataset, choices, messages.callback())
     fit = time.perf_counter()
@@ -116,6 +129,12 @@ def typed(context: typer.Context) -> set[str]:
         for name in context.params
         if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
     }
+
+
+def check_format(format: options.AnyFormat | None) -> None:
+    """FASTA is strings, which only streams make features of."""
+    if format == options.AnyFormat.fasta:
+        raise typer.BadParameter("--format fasta is for --kind stream, with --features")
 
 
 def default_name(data: str) -> str:

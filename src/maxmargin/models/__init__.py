@@ -4,6 +4,7 @@ from maxmargin.models.files import load, load_model, register_estimator, registe
 from maxmargin.models.kernel import KernelModel
 from maxmargin.models.linear import LinearModel, MeasureModel
 from maxmargin.models.ranking import OrdinalModel, RankModel
+from maxmargin.models.stream import StreamModel
 
 __all__ = [
     "KernelModel",
@@ -11,6 +12,7 @@ __all__ = [
     "MeasureModel",
     "OrdinalModel",
     "RankModel",
+    "StreamModel",
     "load",
     "load_model",
     "register_estimator",

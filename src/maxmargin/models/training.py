@@ -19,9 +19,10 @@ from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 
 from maxmargin import _core
-from maxmargin.data.arrays import ArrayRows
+from maxmargin.data.arrays import ArrayRows, useful_threads
 from maxmargin.data.blocks import BlockSource
 from maxmargin.data.cpus import granted_cpus
 from maxmargin.data.source_rows import Passes, SourceRows
@@ -33,11 +34,11 @@ from maxmargin.solvers.run import Interrupts, catch_interrupts
 SMALL_NNZ = 50_000
 STEPS, STEPS_FROM_SAMPLE = 10, 4  # of Newton on all rows, from nothing and from a sample's solution
 CORES = 2
+HARDNESS_ROWS = 5000  # are enough for a mean
 FETCH = 30  # entries that could be summed while a row comes from memory
 CACHED_NNZ = 2_000_000  # or does not: so many entries stay in a cache
 ON_DISK = ("auto", "ocas", "cpa")  # what can be done with rows that stay on disk
 MOST_SHARING = 16  # problems that share their passes: each keeps planes of its own
-NNZ_PER_THREAD = 50_000  # less work than this is done before a second thread has started
 
 
 @dataclass(frozen=True)
@@ -118,10 +119,10 @@ def train(
     Ctrl-C and `max_time` give the best model so far; its certificates say how good it is. `starts`
     of another number or size of problems are not used.
     """
-    rows = ArrayRows(X, plan.bias)
     problems = Problems(y, plan, sample_weight)
+    threads = useful_threads(plan.threads, X.nnz if sp.issparse(X) else X.size)
+    rows = ArrayRows(X, plan.bias, _core.Pool(threads))
     solver = pick_solver(rows, problems.cost) if plan.solver == "auto" else plan.solver
-    threads = useful_threads(plan.threads, rows)
     side_by_side = min(threads, problems.count)
     if starts is not None and not fits(starts, problems.count, rows):
         starts = None
@@ -252,11 +253,6 @@ def fits(starts: list[Start], problems: int, rows: ArrayRows) -> bool:
     )
 
 
-def useful_threads(threads: int | None, rows: ArrayRows) -> int:
-    """As many as granted, but no more than the work can feed: starting one takes time too."""
-    return min(threads or granted_cpus(), 1 + rows.nnz // NNZ_PER_THREAD)
-
-
 def row_costs(
     classes: np.ndarray, codes: np.ndarray, plan: Plan, sample_weight: np.ndarray | None
 ) -> np.ndarray:
@@ -265,27 +261,29 @@ def row_costs(
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if weight.shape != (n,) or not np.isfinite(weight).all() or (weight < 0).any():
         raise ValueError(f"sample_weight must be {n} finite numbers >= 0")
-    if plan.class_weight is None:
-        return plan.C * weight
-    if isinstance(plan.class_weight, str):
-        if plan.class_weight != "balanced":
-            raise ValueError(
-                f"class_weight {plan.class_weight!r}: expected 'balanced' or a mapping"
-            )
-        total = np.bincount(codes, weight, minlength=len(classes))
-        per_class = total.sum() / (len(classes) * np.where(total > 0, total, 1.0))
-    else:
-        unknown = [label for label in plan.class_weight if label not in classes.tolist()]
-        if unknown:
-            raise ValueError(
-                f"class_weight names {unknown!r}, which are no labels of y ({classes.tolist()!r})"
-            )
-        per_class = np.array([plan.class_weight.get(c, 1.0) for c in classes.tolist()], dtype=float)
-        if not np.isfinite(per_class).all() or (per_class < 0).any():
-            raise ValueError(
-                f"class_weight must map labels to numbers >= 0; got {plan.class_weight!r}"
-            )
-    return plan.C * weight * per_class[codes]
+    total = np.bincount(codes, weight, minlength=len(classes))
+    return plan.C * weight * class_factors(classes, total, plan.class_weight)[codes]
+
+
+def class_factors(
+    classes: np.ndarray, total: np.ndarray, class_weight: Mapping | str | None
+) -> np.ndarray:
+    """What the rows of each class count for, given the sum of the weights of each."""
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise ValueError(f"class_weight {class_weight!r}: expected 'balanced' or a mapping")
+        return total.sum() / (len(classes) * np.where(total > 0, total, 1.0))
+    unknown = [label for label in class_weight if label not in classes.tolist()]
+    if unknown:
+        raise ValueError(
+            f"class_weight names {unknown!r}, which are no labels of y ({classes.tolist()!r})"
+        )
+    per_class = np.array([class_weight.get(c, 1.0) for c in classes.tolist()], dtype=float)
+    if not np.isfinite(per_class).all() or (per_class < 0).any():
+        raise ValueError(f"class_weight must map labels to numbers >= 0; got {class_weight!r}")
+    return per_class
 
 
 def pick_solver(rows: ArrayRows, cost: np.ndarray) -> str:
@@ -304,7 +302,8 @@ def pick_solver(rows: ArrayRows, cost: np.ndarray) -> str:
         return "newton"
     steps = STEPS_FROM_SAMPLE if newton.sample_steps(rows) else STEPS
     newton_cost = steps * (3 * rows.nnz + newton.hessian_cost(rows)) / CORES
-    hardness = float(np.mean(cost * rows.squared_norms()))
+    step = max(1, rows.n // HARDNESS_ROWS)
+    hardness = float(np.mean(cost[::step] * rows.thinned(step).squared_norms()))
     fetch = FETCH if rows.nnz > CACHED_NNZ else 0
     dual_cost = (4 + 10 * hardness) * (2 * rows.nnz + fetch * rows.n)
     return "newton" if newton_cost < dual_cost else "dual"
