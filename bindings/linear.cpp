@@ -168,15 +168,16 @@ void bind_dual_descent(nb::module_& m) {
             check_length(w.shape(0), rows.shape().width(), "w");
             new (self) DualDescentHandle(rows, q, a0, w, seed);
           },
-          nb::arg("rows"), nb::arg("q").noconvert(), nb::arg("a0").none(),
-          nb::arg("w").noconvert(), nb::arg("seed"))
+          nb::arg("rows"), nb::arg("q").noconvert(), nb::arg("a0").none(), nb::arg("w").noconvert(),
+          nb::arg("seed"))
       .def(
           "epoch",
           [](DualDescentHandle& self, Pool& pool) {
             const DualDescent::Epoch e = self.solver.epoch(pool.stop());
             return std::make_tuple(e.gap, e.rise, e.visited, e.entries);
           },
-          Release(), nb::arg("pool"), "(gap of the rows as they were visited, rise of D, rows visited, their non-zeros)")
+          Release(), nb::arg("pool"),
+          "(gap of the rows as they were visited, rise of D, rows visited, their non-zeros)")
       .def(
           "look",
           [](DualDescentHandle& self, In<double> p, Pool& pool) {

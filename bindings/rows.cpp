@@ -34,8 +34,8 @@ RowsHandle dense(Matrix<Value> X, double bias) {
 }
 
 template <class Value, class Index>
-RowsHandle sparse(In<Value> values, In<Index> indices, In<Index> starts, std::size_t d,
-                  double bias, Pool* pool) {
+RowsHandle sparse(In<Value> values, In<Index> indices, In<Index> starts, std::size_t d, double bias,
+                  Pool* pool) {
   check(starts.shape(0) >= 1, "starts must have n + 1 entries");
   const std::size_t n = starts.shape(0) - 1;
   const Index* start = starts.data();

@@ -138,7 +138,8 @@ struct Unordered : InvalidInput {
 };
 
 // Refuses CSR structure that would make a loop read or write outside its arrays: row starts that
-// decrease or lead outside the entries, columns outside [0, d) or not increasing. The arrays may come from anywhere.
+// decrease or lead outside the entries, columns outside [0, d) or not increasing. The arrays may
+// come from anywhere.
 template <class Index>
 void check_structure(const Index* starts, std::size_t n, const Index* indices, std::size_t entries,
                      std::size_t d, Pool& pool);

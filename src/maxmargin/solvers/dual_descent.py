@@ -21,12 +21,14 @@ from maxmargin.solvers.bundle import Point, exact_primal, line_search
 from maxmargin.solvers.run import Run
 from maxmargin.solvers.vectors import norm2
 
-# A look at all rows is due when the gap may be within the tolerance, or has become this fraction of
-# what the last look found, or after so many passes' worth of visits and this share of all so far.
+# A look at all rows is due when the gap may be within the tolerance; with many rows set aside, also
+# when it may be this fraction of what the last look found; and after so many passes' worth of
+# visits and this share of all so far.
 PROGRESS = 0.03
-LEAST_WORK = 3.0
+LEAST_WORK, MUCH_WORK = 5.0, 1e8  # passes, but no more than so many entries
 WORK_SHARE = 0.3
-LEAST_FACTOR = 0.4  # by which an epoch reduces the gap, at best
+LEAST_FACTOR = 0.5  # by which an epoch reduces the gap, at best
+NEARLY_ALL = 0.8
 SAMPLE_ROWS = 2000  # that tell whether `start` is worth a pass
 START_SHARE = 0.1
 DRIFT = 1e-9  # of ||w||^2 that rounding may have moved <w, v> by before w is made anew
@@ -100,18 +102,19 @@ class Looks:
     """
 
     def __init__(self, rows: ArrayRows, gap: float, tol: float) -> None:
-        self.pass_entries, self.tol = rows.nnz + rows.n, tol
-        self.total = 0
-        self.taken(gap)
+        self.n, self.pass_entries, self.tol = rows.n, rows.nnz + rows.n, tol
+        self.total, self.since_last = 0, 0
+        self.gap, self.gap_at_last = math.inf, gap
 
-    def due(self, gap: float, D: float, entries: int) -> bool:
+    def due(self, gap: float, D: float, visited: int, entries: int) -> bool:
         self.total += entries
         self.since_last += entries
         expected = gap * min(max(gap / self.gap, LEAST_FACTOR), 1.0) if gap > 0 else 0.0
         self.gap = gap
-        worked = self.since_last >= max(LEAST_WORK * self.pass_entries, WORK_SHARE * self.total)
-        closed = expected <= max(self.tol * (D + expected), PROGRESS * self.gap_at_last)
-        return worked or closed
+        least = min(LEAST_WORK * self.pass_entries, MUCH_WORK)
+        worked = self.since_last >= max(least, WORK_SHARE * self.total)
+        progress = PROGRESS * self.gap_at_last if visited < NEARLY_ALL * self.n else 0.0
+        return worked or expected <= max(self.tol * (D + expected), progress) or visited == 0
 
     def taken(self, gap: float) -> None:
         """A look was taken and found this gap."""
@@ -125,7 +128,7 @@ def visit(
     for epoch in range(most_epochs):
         gap, rise, visited, entries = descent.epoch(rows.pool)
         D += rise
-        if looks.due(gap, D, entries) or visited == 0:
+        if looks.due(gap, D, visited, entries):
             return epoch + 1
     return most_epochs
 
@@ -156,7 +159,7 @@ class Best:
             ww = norm2(w)
         self.D = max(self.D, a_sum - (wv - 0.5 * ww))
         here = Point(w.copy(), p, R, ww)
-        close = self.tol >= (here.P - self.D) / here.P if here.P > 0 else True
+        close = self.tol * here.P >= here.P - self.D
         found = here if close else line_search(rows, loss, self.point, w, p)
         if found.P < self.point.P:
             self.point, self.is_combined = found, not close
