@@ -297,6 +297,34 @@ def test_a_failed_conversion_leaves_nothing(path):
         assert list(path.parent.iterdir()) == []
 
 
+def test_rows_of_different_columns_are_refused(path):
+    from maxmargin.data.sources import JoinedSource
+
+    X = np.eye(3, dtype=np.float32)
+    first = data.ArraySource(X, np.arange(3))
+    for other in (
+        data.ArraySource(X, np.array(["a", "b", "c"])),
+        data.ArraySource(X.astype(np.float64), np.arange(3)),
+        data.ArraySource(X, np.arange(3), qid=np.arange(3)),
+    ):
+        with pytest.raises(DataError, match=r"row 4 and those after it have columns .* expected"):
+            data.write_store(JoinedSource([first, other]), path)
+    assert not path.exists()
+
+
+def test_a_store_without_its_summary_is_refused(path):
+    X, y = rows(n=20)
+    data.write_store(data.ArraySource(X, y), path)
+    with pa.ipc.open_file(path) as reader:
+        schema, batch = reader.schema, reader.get_batch(0)
+    for batches in ([], [batch]):
+        with pa.ipc.new_file(path, schema) as writer:
+            for each in batches:
+                writer.write_batch(each)
+        with pytest.raises(DataError, match=r"damaged or incomplete|its summary is missing"):
+            data.open_source(path)
+
+
 def test_threads_of_readers_end(stored):
     before = threading.active_count()
     blocks = data.open_source(stored).blocks()

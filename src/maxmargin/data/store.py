@@ -52,14 +52,14 @@ class Store:
         try:
             reader = pa.ipc.open_file(file)
             self.schema = reader.schema
-            self.description = Description.unpack(name, self.schema)
+            last = reader.get_batch_with_custom_metadata(max(reader.num_record_batches - 1, 0))
             ends = [(at, at + length) for at, length in _record_batches(_footer(file, size))]
-            last = reader.get_batch_with_custom_metadata(reader.num_record_batches - 1)
-        except (pa.ArrowException, OSError, IndexError, struct.error) as error:
+        except (ValueError, OSError, IndexError, struct.error, pa.ArrowException) as error:
             raise DataError(
                 f"{name}: the row store is damaged or incomplete ({error}); expected a complete "
                 "file; copy or convert it again"
             ) from error
+        self.description = Description.unpack(name, self.schema)
         metadata = last.custom_metadata
         self.summary = Summary.unpack(name, None if metadata is None else dict(metadata))
         if self.summary.description != self.description.checksum:

@@ -220,12 +220,19 @@ def batch_of(schema: pa.Schema, block: Block) -> pa.RecordBatch:
         columns[QID_NAME] = pa.array(block.qid)
     if block.weight is not None:
         columns[WEIGHT_NAME] = pa.array(block.weight)
-    if set(columns) != set(schema.names):
+    found = {name: column.type for name, column in columns.items()}
+    wanted = {column.name: column.type for column in schema}
+    if found != wanted:
         raise DataError(
-            f"row {block.first + 1} and those after it have {sorted(columns)}; expected "
-            f"{sorted(schema.names)} as in the rows before; give all rows a qid or weight, or none"
+            f"row {block.first + 1} and those after it have columns {_shown(found)}; expected "
+            f"{_shown(wanted)} as in the rows before; give all rows the same columns, labels of "
+            "one kind and values of one type (dtype=...)"
         )
     return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
+
+
+def _shown(types: dict[str, pa.DataType]) -> str:
+    return ", ".join(f"{name} ({_type_name(kind)})" for name, kind in types.items())
 
 
 def string_array(letters: np.ndarray, starts: np.ndarray) -> pa.Array:
