@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +25,7 @@ from benchmarks import machine, options
 from benchmarks.block_minimisation import block_minimisation, selective_block_minimisation
 from benchmarks.paths import BUILD
 from maxmargin import LinearSVC, StreamSVC
-from maxmargin.data import ArraySource, open_source, write_store
+from maxmargin.data import ArraySource, Block, open_source, write_store
 
 TARGET = 1e-3
 MOMENTS = 60  # of a run that are scored
@@ -212,11 +214,59 @@ def draw(results: list[dict], memories: list[dict], path: Path) -> None:
     figure.savefig(path, dpi=110)
 
 
+def large_file(gigabytes: float, chosen) -> dict:
+    """Peak memory on a file many times the budget: covtype again and again."""
+    X, y = options.load("covtype", chosen)
+    X = X.astype(np.float32)
+    path = BUILD / "stream" / "large.arrow"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    copies = max(1, round(gigabytes * 1e9 / (X.data.nbytes + X.indices.nbytes + 16 * len(y))))
+    write_store(Repeated(X, y, copies), path)
+    code = (
+        "import json, resource, sys; from maxmargin import StreamSVC\n"
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024\n"
+        "before = peak()\n"
+        "m = StreamSVC(C=1e-4, memory=sys.argv[2], fit_intercept=False).fit(sys.argv[1])\n"
+        "print(json.dumps({'before': before, 'peak': peak(), **m.certificate_.as_dict()}))"
+    )
+    arguments = [sys.executable, "-c", code, str(path), chosen.memory]
+    try:
+        done = subprocess.run(arguments, capture_output=True, text=True, check=True)
+        rows = len(y) * copies
+        facts = {"file": path.stat().st_size, "rows": rows, "alpha": 8 * rows}
+        facts |= {"memory": chosen.memory, **json.loads(done.stdout)}
+    finally:
+        path.unlink()
+    print(json.dumps(facts, indent=1))
+    return facts
+
+
+class Repeated(ArraySource):
+    """Rows of a source over and over."""
+
+    def __init__(self, X, y: np.ndarray, copies: int) -> None:
+        super().__init__(X, y)
+        self._once, self.n = self.n, self.n * copies
+
+    def blocks(self):
+        first = 0
+        while first < self.n:
+            for block in super().blocks():
+                yield Block(first + block.first, block.X, block.y)
+            first += self._once
+
+
 def main() -> None:
     p = options.parser(__doc__.splitlines()[0], sets="", Cs="1")
     p.add_argument("--share", type=float, default=0.1, help="memory, as a share of the file")
     p.add_argument("--seconds", type=float, default=20.0, help="limit of each run")
+    p.add_argument("--large", type=float, help="instead: memory on a file of so many GB")
+    p.add_argument("--memory", default="256MB", help="of --large")
     chosen = p.parse_args()
+    if chosen.large is not None:
+        facts = large_file(chosen.large, chosen)
+        options.write(chosen, "stream-memory.json", json.dumps(facts, indent=1))
+        return
     results, memories = [], []
     for name in (chosen.sets or "covtype,imdb,ijcnn1").split(","):
         for C in options.numbers(chosen.Cs):
