@@ -126,14 +126,12 @@ def _counted(blocks: Iterable[Block], summary: Summary) -> Iterator[Block]:
     for block in blocks:
         summary.rows += block.n
         summary.entries += _entries(block.X)
-        if block.y is not None and summary.labels is not None:
+        if block.y is not None and len(labels) <= _FEW_LABELS:
             values, counts = np.unique(block.y, return_counts=True)
             labels.update(dict(zip(values.tolist(), counts.tolist())))
-            if len(labels) > _FEW_LABELS:
-                summary.labels = None
-            else:
-                summary.labels = sorted([list(item) for item in labels.items()])
         yield block
+    few = len(labels) <= _FEW_LABELS
+    summary.labels = sorted([label, count] for label, count in labels.items()) if few else None
 
 
 def _entries(X: Any) -> int:
