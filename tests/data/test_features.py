@@ -207,3 +207,11 @@ def test_too_many_dimensions_are_refused():
     texts = strings(10, 30, "ACDEFGHIKLMNPQRSTVWY")
     with pytest.raises(ValueError, match="hash them"):
         StreamSVC(features="weighted_degree:8").fit(texts, np.arange(10) % 2)
+
+
+def test_formats_without_feature_maps_are_refused(tmp_path):
+    from maxmargin.models.liblinear_text import write
+
+    model = StreamSVC(features="char_ngrams:2,bits=8").fit(["ab", "cd", "abc"], [0, 1, 0])
+    with pytest.raises(ValueError, match="on the fly"):
+        write(model.to_model(), tmp_path / "model.liblinear")

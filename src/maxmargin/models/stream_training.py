@@ -231,7 +231,7 @@ class Packing:
         blocks = source.blocks()
         first = next(blocks)
         if hasattr(blocks, "close"):
-            blocks.close()  # type: ignore[attr-defined]
+            blocks.close()
         X: Any = self._compact(first.X)
         core = features.in_core(X.shape[1]) if features is not None else None
         if isinstance(X, Strings):
