@@ -133,7 +133,7 @@ def check_classifier(model: object, format: str) -> None:
         )
     if getattr(model, "features", None) is not None:
         raise ValueError(
-            f"a model that makes its features on the fly cannot be written as {format}, which holds "
+            f"a model that makes features on the fly cannot be written as {format}, which holds "
             "coefficients only: save it as .safetensors"
         )
 
