@@ -168,6 +168,26 @@ def _letters(X: Any) -> np.ndarray:
     return X.letters[X.starts[0] : X.starts[-1]]
 
 
+def model_and_rows(
+    path: str,
+    source: str,
+    format: Format | AnyFormat | None,
+    text: str | None,
+    target: str | None,
+    qid: str | None,
+    zero_based: bool | None,
+    threads: int | None,
+    dtype: str,
+) -> tuple[Any, Dataset]:
+    """A model, and the rows it is to score, read as the options of a command say."""
+    from maxmargin.models import load_model
+
+    model = load_model(path)
+    options: dict[str, Any] = {"format": format, "target": target, "qid": qid, "text": text}
+    options |= {"zero_based": zero_based, "threads": threads, "dtype": dtype}
+    return model, read_for(model, source, **options)
+
+
 def label_names(classes: np.ndarray) -> list[str]:
     """Labels as text, integers as integers."""
     return [str(label) for label in np.asarray(classes).tolist()]

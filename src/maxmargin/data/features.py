@@ -383,7 +383,8 @@ def unpack(plain: object, arrays: dict[str, np.ndarray]) -> FeatureMap:
         raise ValueError(f"its feature map has the values {sorted(values)}; expected {known}")
     if kind is Fourier:
         _check_frequencies(values, arrays)
-        return Fourier(**values, **arrays)
+        frequencies: dict[str, Any] = {**arrays}
+        return Fourier(**values, **frequencies)
     if arrays:
         raise ValueError("its feature map has arrays that do not belong to it")
     try:

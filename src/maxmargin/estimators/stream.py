@@ -25,7 +25,7 @@ from maxmargin.models.files import register_estimator, save
 from maxmargin.models.stream import StreamModel
 from maxmargin.models.stream_training import StreamPlan, train_stream
 from maxmargin.problem import Callback
-from maxmargin.solvers.kernels import parse_bytes
+from maxmargin.solvers.kernel_sources import parse_bytes
 
 SMALLEST_BLOCKS = 1 << 12
 

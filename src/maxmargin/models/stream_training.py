@@ -29,7 +29,7 @@ from maxmargin.models.training import Plan, class_factors
 from maxmargin.problem import Callback, Progress, Settings, Solution
 from maxmargin.solvers import cached_loops
 from maxmargin.solvers.checkpoint import Checkpoints, resume
-from maxmargin.solvers.kernels import parse_bytes
+from maxmargin.solvers.kernel_sources import parse_bytes
 from maxmargin.solvers.run import catch_interrupts
 
 UNDER_WAY = 6  # blocks in memory beside the cache: read, packed, waiting, visited

@@ -140,7 +140,7 @@ def _arrays(state: State) -> list[np.ndarray]:
 
 
 def _pieces(array: np.ndarray) -> Iterator[memoryview]:
-    view = memoryview(array).cast("B")
+    view = array.data.cast("B")
     for begin in range(0, len(view), PIECE):
         yield view[begin : begin + PIECE]
 

@@ -30,7 +30,7 @@ def fit(dataset: Dataset, choices: Choices, callback: Callback | None) -> Fitted
         tol=choices.tol,
         max_iter=choices.max_iter,
         max_time=choices.max_time,
-        bias=max(choices.bias, 0.0),
+        bias=choices.constant,
         class_weight=weights_of(source, choices),
         threads=choices.threads,
         seed=choices.seed,
