@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(shell find core bindings -name '*.cpp' -o -name '*.hpp')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo test tsan lint format bench clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -31,6 +31,12 @@ demo: $(VENV)/.installed            ## train on bundled real data and show the r
 
 test: $(VENV)/.installed            ## build and run the whole test suite
 	$(BIN)/python -m pytest --numprocesses auto
+
+tsan: | $(BIN)/python                ## stress the threads of the core under ThreadSanitizer
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check cmake ninja
+	$(BIN)/cmake -S . -B build/tsan -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DMAXMARGIN_TSAN=ON
+	$(BIN)/cmake --build build/tsan --target stress_threads
+	TSAN_OPTIONS=halt_on_error=1 build/tsan/stress_threads
 
 lint: $(VENV)/.installed-dev        ## ruff, mypy and clang-format, changing nothing
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .

@@ -1,3 +1,4 @@
+#include "base/checksum.hpp"
 #include "base/vectors.hpp"
 #include "common.hpp"
 
@@ -54,6 +55,18 @@ void bind_base(nb::module_& m) {
       },
       Release(), nb::arg("alpha"), nb::arg("x"), nb::arg("beta"), nb::arg("y"),
       nb::arg("out").noconvert(), nb::arg("pool"), "out = alpha x + beta y");
+
+  using Bytes = In<std::uint8_t>;
+  const auto bind_checksum = [&m](const char* name, auto* checksum, const char* text) {
+    m.def(
+        name,
+        [checksum](Bytes bytes, std::uint32_t before) {
+          return checksum(bytes.data(), bytes.shape(0), before);
+        },
+        Release(), nb::arg("bytes"), nb::arg("before") = 0, text);
+  };
+  bind_checksum("crc32c", &crc32c, "CRC-32C of bytes that follow those of checksum `before`.");
+  bind_checksum("crc32c_by_tables", &crc32c_by_tables, "The same without the instruction for it.");
 
   m.def("available_cpus", &available_cpus, "CPUs this process may use (its affinity mask).");
 }

@@ -46,6 +46,7 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> give(std::vector<T>&& values) {
 void bind_base(nb::module_& m);
 void bind_rows(nb::module_& m);
 void bind_linear(nb::module_& m);
+void bind_cached_loops(nb::module_& m);
 void bind_losses(nb::module_& m);
 void bind_kernel(nb::module_& m);
 

@@ -36,6 +36,15 @@ void bind_products(nb::module_& m) {
       Release(), nb::arg("rows"), nb::arg("l"), nb::arg("a").noconvert(), nb::arg("pool"),
       "a = X^T l");
   m.def(
+      "combine_onto",
+      [](const RowsHandle& rows, In<double> l, Out<double> a, Pool& pool) {
+        check_length(l.shape(0), rows.shape().n, "l");
+        check_length(a.shape(0), rows.shape().width(), "a");
+        combine_onto(rows.view, l.data(), a.data(), pool);
+      },
+      Release(), nb::arg("rows"), nb::arg("l"), nb::arg("a").noconvert(), nb::arg("pool"),
+      "a += X^T l");
+  m.def(
       "squared_norms",
       [](const RowsHandle& rows, Out<double> out, Pool& pool) {
         check_length(out.shape(0), rows.shape().n, "out");

@@ -5,6 +5,7 @@ NB_MODULE(_core, m) {
   maxmargin::bind_base(m);
   maxmargin::bind_rows(m);
   maxmargin::bind_linear(m);
+  maxmargin::bind_cached_loops(m);
   maxmargin::bind_losses(m);
   maxmargin::bind_kernel(m);
 }

@@ -4,7 +4,9 @@
 #include <string_view>
 
 #include "common.hpp"
+#include "rows/fasta.hpp"
 #include "rows/svmlight.hpp"
+#include "rows/svmlight_scan.hpp"
 
 namespace maxmargin {
 
@@ -60,6 +62,10 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> give_array(Array<T>&& values) {
   return nb::ndarray<nb::numpy, T, nb::ndim<1>>(held->data(), {held->size()}, owner);
 }
 
+std::string_view text_of(const In<std::uint8_t>& text) {
+  return {reinterpret_cast<const char*>(text.data()), text.shape(0)};
+}
+
 // (values, indices, starts, d, labels, qid or None, index_base)
 template <class Value>
 nb::tuple read_svmlight_text(In<std::uint8_t> text, std::optional<int> index_base,
@@ -67,8 +73,7 @@ nb::tuple read_svmlight_text(In<std::uint8_t> text, std::optional<int> index_bas
   SvmlightData<Value> data;
   {
     nb::gil_scoped_release release;
-    const std::string_view view(reinterpret_cast<const char*>(text.data()), text.shape(0));
-    data = read_svmlight<Value>(view, {index_base, n_features}, pool);
+    data = read_svmlight<Value>(text_of(text), {index_base, n_features}, pool);
   }
   return std::visit(
       [](auto&& rows) {
@@ -98,6 +103,29 @@ nb::bytes write_svmlight_text(const RowsHandle& rows, In<double> labels,
   return nb::bytes(text.data(), text.size());
 }
 
+// (rows, entries at most, line ends, least index or None, one past the largest index)
+nb::tuple scan_svmlight_text(In<std::uint8_t> text, Pool& pool) {
+  SvmlightScan scan;
+  {
+    nb::gil_scoped_release release;
+    scan = scan_svmlight(text_of(text), pool);
+  }
+  nb::object least = nb::none();
+  if (scan.index_end > 0) least = nb::int_(scan.least_index);
+  return nb::make_tuple(scan.rows, scan.entries, scan.lines, least, scan.index_end);
+}
+
+// (letters, starts, labels, label starts)
+nb::tuple read_fasta_text(In<std::uint8_t> text, bool labelled) {
+  FastaRows rows;
+  {
+    nb::gil_scoped_release release;
+    rows = read_fasta(text_of(text), labelled);
+  }
+  return nb::make_tuple(give_array(std::move(rows.letters)), give(std::move(rows.starts)),
+                        give(std::move(rows.labels)), give(std::move(rows.label_starts)));
+}
+
 void bind_svmlight(nb::module_& m) {
   const auto bind_read = [&m](const char* name, auto* read) {
     m.def(name, read, nb::arg("text").noconvert(), nb::arg("index_base").none(),
@@ -109,6 +137,10 @@ void bind_svmlight(nb::module_& m) {
   m.def("write_svmlight", &write_svmlight_text, nb::arg("rows"), nb::arg("labels"),
         nb::arg("qid").none(), nb::arg("index_base"), nb::arg("begin"), nb::arg("end"),
         nb::arg("pool"), "Rows begin to end as bytes of svmlight text.");
+  m.def("scan_svmlight", &scan_svmlight_text, nb::arg("text").noconvert(), nb::arg("pool"),
+        "(rows, entries at most, line ends, least index or None, one past the largest index)");
+  m.def("read_fasta", &read_fasta_text, nb::arg("text").noconvert(), nb::arg("labelled"),
+        "(letters, starts, labels, label starts)");
 }
 
 }  // namespace

@@ -92,13 +92,21 @@ std::size_t buffers_for(std::size_t n, std::size_t nnz, std::size_t length) {
   return std::bit_floor(std::clamp<std::size_t>(std::min(nnz / 16384, by_memory), 1, 64));
 }
 
-// sum[j] = parts[0][j] + parts[1][j] + ..., in this order
-void add_up(const double* parts, std::size_t count, std::size_t length, double* sum, Pool& pool) {
+// Whether a sum begins at zero or goes on from what is there.
+enum class From { zero, here };
+
+// sum[j] = parts[0][j] + parts[1][j] + ..., in this order, or that on top of what sum holds
+void add_up(const double* parts, std::size_t count, std::size_t length, double* sum, Pool& pool,
+            From from_where) {
   const std::size_t cuts = pieces(length);
   pool.run(cuts, [&](std::size_t k) {
     const Range range = part_of(length, cuts, k);
-    std::copy(parts + range.begin, parts + range.end, sum + range.begin);
-    for (std::size_t part = 1; part < count; ++part) {
+    std::size_t part = 0;
+    if (from_where == From::zero) {
+      std::copy(parts + range.begin, parts + range.end, sum + range.begin);
+      part = 1;
+    }
+    for (; part < count; ++part) {
       const double* from = parts + part * length;
 #pragma omp simd
       for (std::size_t j = range.begin; j < range.end; ++j) sum[j] += from[j];
@@ -109,9 +117,9 @@ void add_up(const double* parts, std::size_t count, std::size_t length, double* 
 // Runs accumulate(range, part) over pieces of the rows, each into zeroed memory, and adds them up.
 template <class Accumulate>
 void sum_over_rows(std::size_t n, std::size_t parts, std::size_t length, double* sum, Pool& pool,
-                   Accumulate accumulate) {
+                   Accumulate accumulate, From from = From::zero) {
   if (parts == 1) {
-    std::fill_n(sum, length, 0.0);
+    if (from == From::zero) std::fill_n(sum, length, 0.0);
     pool.run(1, [&](std::size_t) { accumulate(Range{0, n}, sum); });
     return;
   }
@@ -121,7 +129,7 @@ void sum_over_rows(std::size_t n, std::size_t parts, std::size_t length, double*
     std::fill_n(part, length, 0.0);
     accumulate(part_of(n, parts, k), part);
   });
-  add_up(memory, parts, length, sum, pool);
+  add_up(memory, parts, length, sum, pool, from);
 }
 
 // ---------------------------------------------------------------- Gram matrix
@@ -238,6 +246,19 @@ void combine(const Rows& rows, const double* l, double* a, Pool& pool) {
       [&](const auto& view) {
         sum_over_rows(view.n, buffers_for(view.n, view.nnz(), view.width()), view.width(), a, pool,
                       [&](Range range, double* part) { combine_part(view, range, l, part); });
+      },
+      rows);
+}
+
+void combine_onto(const Rows& rows, const double* l, double* a, Pool& pool) {
+  std::visit(
+      [&](const auto& view) {
+        const std::size_t width = view.width(), nnz = view.nnz();
+        // Partial sums of a wide w would cost more than the few entries of a block.
+        const std::size_t parts = 4 * width > nnz ? 1 : buffers_for(view.n, nnz, width);
+        sum_over_rows(
+            view.n, parts, width, a, pool,
+            [&](Range range, double* part) { combine_part(view, range, l, part); }, From::here);
       },
       rows);
 }

@@ -14,6 +14,9 @@ void predict(const Rows& rows, const double* w, double* p, Pool& pool);
 // a = X^T l                      rows with l_i = 0 cost nothing
 void combine(const Rows& rows, const double* l, double* a, Pool& pool);
 
+// a += X^T l                     for rows that come in blocks
+void combine_onto(const Rows& rows, const double* l, double* a, Pool& pool);
+
 // out_i = ||x_i||^2
 void squared_norms(const Rows& rows, double* out, Pool& pool);
 

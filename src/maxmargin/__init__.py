@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from maxmargin.estimators.ordinal import OrdinalSVC
     from maxmargin.estimators.rank import RankSVM
     from maxmargin.estimators.sparse_kernel import SparseKernelSVC
+    from maxmargin.estimators.stream import StreamSVC
 
 __version__ = "0.1.0"
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "OrdinalSVC",
     "RankSVM",
     "SparseKernelSVC",
+    "StreamSVC",
     "__version__",
     "data",
     "load",
@@ -41,6 +43,7 @@ _HOMES = {
     "OrdinalSVC": "maxmargin.estimators.ordinal",
     "RankSVM": "maxmargin.estimators.rank",
     "SparseKernelSVC": "maxmargin.estimators.sparse_kernel",
+    "StreamSVC": "maxmargin.estimators.stream",
 }
 _FOLDERS = ("data", "metrics", "report")
 

@@ -128,4 +128,5 @@ class Messages:
             self.now(
                 f"iteration {progress.iteration}  objective {progress.primal:.6g}  "
                 f"relative gap {progress.relative_gap:.1e}  {progress.seconds:.1f} s"
+                f"{getattr(progress, 'note', '')}"
             )

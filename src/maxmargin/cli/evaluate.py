@@ -15,7 +15,8 @@ def evaluate(
     data: Annotated[str, typer.Argument(metavar="TEST", help=options.DATA_HELP)],
     model: Annotated[str, typer.Argument(metavar="MODEL", help="From train, or of LIBLINEAR.")],
     threads: options.Threads = None,
-    format: options.DataFormat = None,
+    format: options.SourceFormat = None,
+    text: options.TextColumn = None,
     target: options.Target = None,
     qid: options.Query = None,
     zero_based: options.ZeroBased = None,
@@ -30,7 +31,9 @@ def evaluate(
     """
     from maxmargin.cli.rows import model_and_rows
 
-    kept, dataset = model_and_rows(model, data, format, target, qid, zero_based, threads, dtype)
+    kept, dataset = model_and_rows(
+        model, data, format, text, target, qid, zero_based, threads, dtype
+    )
     evaluation = kinds.machine_of(kept).evaluate(kept, dataset, threads)
     if json:
         print_json(evaluation.facts)

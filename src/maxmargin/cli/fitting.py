@@ -46,6 +46,9 @@ class Choices:
     k: float | None = None
     beta: float | None = None
     order: str | None = None
+    features: str | None = None
+    checkpoint: str | None = None
+    checkpoint_every: float = 600.0
 
     def __post_init__(self) -> None:
         measure = self.measure or DEFAULT_MEASURE

@@ -12,7 +12,9 @@ from maxmargin.cli.train import plain_parameters
 
 if TYPE_CHECKING:
     from maxmargin.data import Dataset
+    from maxmargin.data.store import StoreSource
 
+STORED = {"csr": "sparse rows", "dense": "dense rows", "strings": "strings"}
 MOST_SHOWN = 20  # classes in a table for people; --json has them all
 
 
@@ -32,6 +34,8 @@ def info(
 
     if path != "-" and is_model(path):
         facts = about_model(load_model(path))
+    elif path != "-" and (store := _store(path)) is not None:
+        facts = about_store(store)
     else:
         facts = about_data(
             rows.read(
@@ -61,6 +65,45 @@ def about_model(model: Any) -> dict:
         "parameters": plain_parameters(model),
         "certificate": None if certificate is None else certificate.as_dict(),
     }
+
+
+def _store(path: str) -> StoreSource | None:
+    """The row store of this name, if it is one: a look at its end tells all about it."""
+    with open(path, "rb") as file:
+        if file.read(6) != b"ARROW1":  # before pyarrow, which is slow to import
+            return None
+    from maxmargin.data.store import StoreSource, is_store
+
+    return StoreSource(path) if is_store(path) else None
+
+
+def about_store(store: StoreSource) -> dict:
+    described, summary = store.description, store.summary
+    n, d = store.n, store.d
+    facts: dict = {"kind": f"row store of {STORED[store.kind]}", "rows": n}
+    if store.kind == "strings":
+        facts["letters"] = summary.entries
+    else:
+        facts |= {"features": d, "entries": summary.entries}
+        facts["density"] = summary.entries / (n * d) if n * d else 0.0
+    facts["columns"] = described.columns
+    if "label" in described.columns and summary.labels is not None:
+        facts["labels"] = summary.labels
+    facts |= {
+        "blocks": len(summary.checksums),
+        "largest block": store.largest_block,
+        "compression": described.compression or "none",
+        "order": "as read"
+        if described.shuffled is None
+        else f"shuffled, seed {described.shuffled}",
+        "fingerprint": store.fingerprint,
+        "made from": described.source,
+    }
+    if described.index_base is not None:
+        facts["first feature number"] = described.index_base
+    if described.feature_names is not None:
+        facts["feature names"] = described.feature_names
+    return facts
 
 
 def about_data(dataset: Dataset) -> dict:

@@ -19,6 +19,7 @@ class Kind(StrEnum):
     rank = "rank"
     ordinal = "ordinal"
     measure = "measure"
+    stream = "stream"
 
 
 class Measure(StrEnum):
@@ -60,6 +61,16 @@ class Format(StrEnum):
     arrow = "arrow"
 
 
+class AnyFormat(StrEnum):
+    """Formats of files that are read block by block."""
+
+    svmlight = "svmlight"
+    csv = "csv"
+    parquet = "parquet"
+    arrow = "arrow"
+    fasta = "fasta"
+
+
 class Solver(StrEnum):
     """Methods for linear machines."""
 
@@ -74,6 +85,16 @@ DATA_HELP = "svmlight text, CSV, Parquet or Arrow, plain or .gz .bz2 .xz .zst; '
 
 DataFormat = Annotated[
     Format | None, typer.Option("--format", help="Of the data, if its content does not tell.")
+]
+SourceFormat = Annotated[
+    AnyFormat | None, typer.Option("--format", help="Of the data, if its content does not tell.")
+]
+FromDisk = Annotated[
+    bool,
+    typer.Option(
+        "--from-disk",
+        help="Leave the rows on disk and read them in every pass: for data larger than memory.",
+    ),
 ]
 Target = Annotated[
     str | None,
@@ -140,8 +161,35 @@ Gamma = Annotated[
 Memory = Annotated[
     str | None,
     typer.Option(
-        "--memory", metavar="BYTES", help="--kind kernel: for the kernel matrix, e.g. 2GB."
+        "--memory",
+        metavar="BYTES",
+        help="--kind kernel: for the kernel matrix; stream: for cached rows. 512MB or 2GB, say.",
     ),
+]
+Features = Annotated[
+    str | None,
+    typer.Option(
+        "--features",
+        metavar="MAP",
+        help="--kind stream: made on the fly: weighted_degree:8, word_ngrams:2, char_ngrams:4, "
+        "pairs, fourier:1000,gamma=0.5.",
+    ),
+]
+TextColumn = Annotated[
+    str | None,
+    typer.Option("--text", metavar="COLUMN", help="Tables: the rows are this column's texts."),
+]
+Checkpoint = Annotated[
+    str | None,
+    typer.Option(
+        "--checkpoint",
+        metavar="FILE",
+        help="--kind stream: keep the state of the run here, and go on from it if it is there.",
+    ),
+]
+CheckpointEvery = Annotated[
+    float,
+    typer.Option("--checkpoint-every", metavar="SECONDS", help="Between two checkpoints."),
 ]
 BasisSize = Annotated[
     int | None,

@@ -25,7 +25,8 @@ def predict(
         bool, typer.Option("--scores", help="Decision values after each label, in class order.")
     ] = False,
     threads: options.Threads = None,
-    format: options.DataFormat = None,
+    format: options.SourceFormat = None,
+    text: options.TextColumn = None,
     target: options.Target = None,
     qid: options.Query = None,
     zero_based: options.ZeroBased = None,
@@ -36,7 +37,9 @@ def predict(
     """Print the predicted label of every row, one a line; of a rank model, its score."""
     from maxmargin.cli.rows import model_and_rows
 
-    kept, dataset = model_and_rows(model, data, format, target, qid, zero_based, threads, dtype)
+    kept, dataset = model_and_rows(
+        model, data, format, text, target, qid, zero_based, threads, dtype
+    )
     predictions = kinds.machine_of(kept).predict(kept, dataset.X, threads, scores)
     _write(_json(predictions) if json else _lines(predictions), out)
     if predictions.labels is not None:

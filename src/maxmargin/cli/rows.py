@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from maxmargin.cli.options import Format
-    from maxmargin.data import Dataset
+    from maxmargin.cli.options import AnyFormat, Format
+    from maxmargin.data import BlockSource, Dataset
 
 
 class Model(Protocol):
@@ -25,7 +25,7 @@ class Model(Protocol):
 def read(
     source: str,
     *,
-    format: Format | None = None,
+    format: Format | AnyFormat | None = None,
     target: str | None = None,
     qid: str | None = None,
     zero_based: bool | None = None,
@@ -36,7 +36,39 @@ def read(
     from maxmargin import data
     from maxmargin.models.labels import whole_numbers
 
-    options: dict[str, Any] = {"dtype": dtype, "threads": threads}
+    options = _options(format, target, qid, zero_based)
+    dataset = data.open(source, dtype=dtype, threads=threads, **options)
+    if dataset.y is not None:
+        dataset.y = whole_numbers(dataset.y)
+    return dataset
+
+
+def source_of(
+    sources: list[str],
+    *,
+    format: Format | AnyFormat | None = None,
+    target: str | None = None,
+    qid: str | None = None,
+    zero_based: bool | None = None,
+    threads: int | None = None,
+    dtype: str = "float32",
+    text: str | None = None,
+) -> BlockSource:
+    """Rows of one or more files that are read block by block."""
+    from maxmargin import data
+
+    options = _options(format, target, qid, zero_based)
+    return data.open_source(sources, dtype=dtype, threads=threads, text=text, **options)
+
+
+def _options(
+    format: Format | AnyFormat | None,
+    target: str | None,
+    qid: str | None,
+    zero_based: bool | None,
+) -> dict[str, Any]:
+    """What was said about the files, as `maxmargin.data` takes it."""
+    options: dict[str, Any] = {}
     if format is not None:
         options["format"] = format.value
     if target is not None:
@@ -45,10 +77,7 @@ def read(
         options["qid"] = _position(qid)
     if zero_based is not None:
         options["zero_based"] = zero_based
-    dataset = data.open(source, **options)
-    if dataset.y is not None:
-        dataset.y = whole_numbers(dataset.y)
-    return dataset
+    return options
 
 
 def read_labelled(source: str, **options: Any) -> Dataset:
@@ -56,6 +85,47 @@ def read_labelled(source: str, **options: Any) -> Dataset:
     dataset = read(source, **options)
     labels_of(dataset)
     return dataset
+
+
+def leave_on_disk(source: str, **options: Any) -> Dataset:
+    """`read_labelled`, but X is a source of blocks: only labels, weights and qid are in memory."""
+    from maxmargin.data import Dataset
+    from maxmargin.data.source_rows import read_sides
+    from maxmargin.models.labels import whole_numbers
+
+    rows = source_of([source], **options)
+    sides = read_sides(rows)
+    dataset = Dataset(
+        cast(Any, rows),
+        None if sides.y is None else whole_numbers(sides.y),
+        qid=sides.qid,
+        weight=sides.weight,
+        feature_names=rows.feature_names,
+        index_base=rows.index_base,
+        source=rows.name,
+    )
+    labels_of(dataset)
+    return dataset
+
+
+def as_source(source: str, **options: Any) -> Dataset:
+    """A file as a source of blocks, labels and weights included: nothing of it is in memory."""
+    from maxmargin.data import Dataset
+
+    rows = source_of([source], **options)
+    return Dataset(
+        cast(Any, rows),
+        None,
+        feature_names=rows.feature_names,
+        index_base=rows.index_base,
+        source=rows.name,
+    )
+
+
+def shape_of(dataset: Dataset) -> tuple[int, int]:
+    """How many rows and features there are."""
+    X: Any = dataset.X
+    return (X.n, X.d) if hasattr(X, "blocks") else X.shape
 
 
 def labels_of(dataset: Dataset) -> np.ndarray:
@@ -67,6 +137,10 @@ def labels_of(dataset: Dataset) -> np.ndarray:
 
 def read_for(model: Model, source: str, **options: Any) -> Dataset:
     """Rows to score: the columns are the model's, whatever the file leaves out or adds."""
+    if getattr(model, "rows", None) == "strings":
+        return strings_for(source, **options)
+    if options.pop("text", None) is not None:
+        raise ValueError(f"{source}: --text is for models of strings, and this one is of numbers")
     dataset = read(source, **options)
     _check_names(dataset, model)
     _check_base(dataset, model)
@@ -74,10 +148,31 @@ def read_for(model: Model, source: str, **options: Any) -> Dataset:
     return dataset
 
 
+def strings_for(source: str, **options: Any) -> Dataset:
+    """Strings to score, all in memory: they are compact."""
+    from maxmargin.data import Dataset, Strings
+    from maxmargin.models.labels import whole_numbers
+
+    rows = source_of([source], **options)
+    blocks = list(rows.blocks())
+    lengths = [np.diff(cast(Strings, block.X).starts) for block in blocks]
+    letters = [_letters(cast(Strings, block.X)) for block in blocks]
+    starts = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
+    X = Strings(np.concatenate(letters), starts)
+    known = [block.y for block in blocks if block.y is not None]
+    y = whole_numbers(np.concatenate(known)) if known else None
+    return Dataset(cast(Any, X), y, source=rows.name)
+
+
+def _letters(X: Any) -> np.ndarray:
+    return X.letters[X.starts[0] : X.starts[-1]]
+
+
 def model_and_rows(
     path: str,
     source: str,
-    format: Format | None,
+    format: Format | AnyFormat | None,
+    text: str | None,
     target: str | None,
     qid: str | None,
     zero_based: bool | None,
@@ -88,8 +183,9 @@ def model_and_rows(
     from maxmargin.models import load_model
 
     model = load_model(path)
-    options = {"format": format, "target": target, "qid": qid, "zero_based": zero_based}
-    return model, read_for(model, source, threads=threads, dtype=dtype, **options)
+    options: dict[str, Any] = {"format": format, "target": target, "qid": qid, "text": text}
+    options |= {"zero_based": zero_based, "threads": threads, "dtype": dtype}
+    return model, read_for(model, source, **options)
 
 
 def label_names(classes: np.ndarray) -> list[str]:

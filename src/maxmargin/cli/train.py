@@ -37,15 +37,20 @@ def train(
     k: options.AtK = None,
     beta: options.Beta = None,
     order: options.Order = None,
+    features: options.Features = None,
+    checkpoint: options.Checkpoint = None,
+    checkpoint_every: options.CheckpointEvery = 600.0,
     max_time: options.MaxTime = None,
     max_iter: options.MaxIter = None,
     threads: options.Threads = None,
     seed: options.Seed = 0,
-    format: options.DataFormat = None,
+    format: options.SourceFormat = None,
+    text: options.TextColumn = None,
     target: options.Target = None,
     qid: options.Query = None,
     zero_based: options.ZeroBased = None,
     dtype: options.Numbers = "float32",
+    from_disk: options.FromDisk = False,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
@@ -76,6 +81,9 @@ def train(
         k=k,
         beta=beta,
         order=order,
+        features=features,
+        checkpoint=checkpoint,
+        checkpoint_every=checkpoint_every,
     )
     machine = kinds.machine(kind.value)
     messages = Messages(quiet)
@@ -83,30 +91,37 @@ def train(
     check_target(path)
     start = time.perf_counter()
     messages.now(f"reading {data}")
-    dataset = rows.read_labelled(
-        data,
-        format=format,
-        target=target,
-        qid=qid,
-        zero_based=zero_based,
-        threads=threads,
-        dtype=dtype,
-    )
+    about: dict[str, Any] = {
+        "format": format,
+        "target": target,
+        "qid": qid,
+        "zero_based": zero_based,
+        "threads": threads,
+        "dtype": dtype,
+    }
+    if kinds.KINDS[kind.value].from_disk:
+        dataset = rows.as_source(data, text=text, **about)
+    else:
+        check_format(format)
+        dataset = (
+            rows.leave_on_disk(data, **about) if from_disk else rows.read_labelled(data, **about)
+        )
     read = time.perf_counter()
     fitted = machine.fit(dataset, choices, messages.callback())
     fit = time.perf_counter()
+    shape = rows.shape_of(dataset)
     save(fitted.model, path)
     messages.clear()
     report_status(fitted, tol)
     messages.say(
-        f"{dataset.X.shape[0]} rows x {dataset.X.shape[1]} features, "
+        f"{shape[0]} rows x {shape[1]} features, "
         f"{fitted.groups}, solver {fitted.model.solver}\n"
         f"{fitted.model.certificate}\n"
         f"read {read - start:.2f} s, fit {fit - read:.2f} s; model in {path}"
     )
     if json:
         print_json(
-            summary(kind.value, fitted.model, dataset.X.shape)
+            summary(kind.value, fitted.model, shape)
             | {"model": path, "read_seconds": read - start, "fit_seconds": fit - read}
         )
 
@@ -118,6 +133,12 @@ def typed(context: typer.Context) -> set[str]:
         for name in context.params
         if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
     }
+
+
+def check_format(format: options.AnyFormat | None) -> None:
+    """FASTA is strings, which only streams make features of."""
+    if format == options.AnyFormat.fasta:
+        raise typer.BadParameter("--format fasta is for --kind stream, with --features")
 
 
 def default_name(data: str) -> str:

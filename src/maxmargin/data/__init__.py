@@ -1,23 +1,44 @@
 """Where rows come from: arrays in memory, and files of every common format.
 
 `open` reads svmlight/LIBSVM text, CSV, Parquet and Arrow, compressed or not; `save` writes them.
+`open_source` reads the same, and strings in FASTA files, block by block; `write_store` turns them
+into a row store, which is read at disk speed again and again.
 """
 
+from typing import Any
+
 from maxmargin.data.arrays import ArrayRows, Rows
+from maxmargin.data.blocks import Block, BlockSource, Strings
 from maxmargin.data.dataset import Dataset
 from maxmargin.data.demo import load_demo
 from maxmargin.data.errors import DataError
 from maxmargin.data.files import write_atomically
 from maxmargin.data.reading import open
+from maxmargin.data.sources import ArraySource, open_source
 from maxmargin.data.writing import save
 
 __all__ = [
     "ArrayRows",
+    "ArraySource",
+    "Block",
+    "BlockSource",
     "DataError",
     "Dataset",
     "Rows",
+    "Strings",
     "load_demo",
     "open",
+    "open_source",
     "save",
     "write_atomically",
+    "write_store",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`write_store` needs pyarrow, which is slow to import: only those who use it wait for it."""
+    if name == "write_store":
+        from maxmargin.data.store_writing import write_store
+
+        return write_store
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -34,7 +34,7 @@ class Block:
 
     first: int  # number of the block's first row in the source
     X: np.ndarray | sp.csr_array | Strings
-    y: np.ndarray  # float64 targets, or labels as the file has them
+    y: np.ndarray | None  # float64 targets, or labels as the file has them; None if it has none
     weight: np.ndarray | None = None
     qid: np.ndarray | None = None
 
@@ -52,12 +52,24 @@ class BlockSource(Protocol):
     """
 
     @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    @property
     def n(self) -> int:
         """Number of rows."""
 
     @property
     def d(self) -> int:
         """Number of features (0 for strings)."""
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """Names of the features, where the file has names."""
+
+    @property
+    def index_base(self) -> int | None:
+        """The number svmlight text gives to its first feature; None for other files."""
 
     @property
     def kind(self) -> str:

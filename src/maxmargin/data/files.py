@@ -171,8 +171,15 @@ def _read_all(stream: Any) -> np.ndarray:
 
 
 def _unpack(compression: Compression, stream: IO[bytes], name: str) -> np.ndarray:
-    try:
+    with _unpacking(compression, name):
         return _read_all(compression.reader(stream))
+
+
+@contextmanager
+def _unpacking(compression: Compression, name: str) -> Iterator[None]:
+    """Says what is wrong with packed bytes that cannot be unpacked."""
+    try:
+        yield
     except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
         cut = isinstance(error, EOFError) or "Truncated" in str(error)
         found = "ends too early" if cut else f"is damaged ({error})"
@@ -182,12 +189,50 @@ def _unpack(compression: Compression, stream: IO[bytes], name: str) -> np.ndarra
         ) from error
 
 
+class Unpacked:
+    """The bytes of a file as a stream, unpacked if its first bytes say that it is packed."""
+
+    def __init__(self, path: str | os.PathLike) -> None:
+        self.name = os.fspath(path)
+        self.closed = False
+        try:
+            self._file = open(path, "rb")  # noqa: SIM115 (closed by close)
+            self._compression = _compression_of(self._file.read(8))
+            self._file.seek(0)
+        except OSError as error:
+            raise DataError(f"{self.name}: cannot be read: {error.strerror or error}") from error
+        packed = self._compression
+        self._stream = self._file if packed is None else packed.reader(self._file)
+
+    def read(self, size: int = -1) -> bytes:
+        """Up to `size` bytes; fewer only at the end."""
+        if self._compression is None:
+            return self._file.read(size)
+        with _unpacking(self._compression, self.name):
+            parts = [self._stream.read(size)]
+            while size > 0 and parts[-1] and sum(map(len, parts)) < size:
+                parts.append(self._stream.read(size - sum(map(len, parts))))
+            return b"".join(parts)
+
+    def close(self) -> None:
+        self.closed = True
+        self._file.close()
+
+    def __enter__(self) -> Unpacked:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
 @contextmanager
 def write_atomically(path: str | os.PathLike) -> Iterator[IO[bytes]]:
     """A binary file that appears at `path` whole when the block ends, and not at all if it fails.
 
-    It is written beside its place and then renamed. An existing file keeps its permissions and is
-    untouched until then. Devices and pipes, which cannot be renamed over, are written directly.
+    It is written without a name, where the system can do that, and else beside its place; then it
+    is given its name. So a process that is killed leaves nothing behind. An existing file keeps its
+    permissions and is untouched until then. Devices and pipes, which cannot be renamed over, are
+    written directly.
 
     Examples
     --------
@@ -205,19 +250,42 @@ def write_atomically(path: str | os.PathLike) -> Iterator[IO[bytes]]:
             yield file
         return
     beside = target.with_name(f".{target.name[:200]}.{secrets.token_hex(6)}.part")
-    file = _open_for_writing(beside, path, "xb")
+    unnamed = _open_unnamed(target.parent)
+    file = unnamed or _open_for_writing(beside, path, "xb")
     try:
         with file:
             if mode is not None:
-                os.chmod(beside, stat.S_IMODE(mode))
+                os.fchmod(file.fileno(), stat.S_IMODE(mode))
             yield file
             file.flush()
             os.fsync(file.fileno())
+            if unnamed is not None:
+                _give_name(unnamed, beside)
         os.replace(beside, target)
     except OSError as error:
         raise _cannot_write(path, error) from error
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _open_unnamed(folder: Path) -> IO[bytes] | None:
+    """A file that vanishes unless it is given a name; None where there is no such thing."""
+    if not hasattr(os, "O_TMPFILE") or not os.path.exists("/proc/self/fd"):
+        return None
+    try:
+        return open(os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666), "wb")
+    except OSError:
+        return None
+
+
+def _give_name(file: IO[bytes], name: Path) -> None:
+    """Put a file without a name into its folder."""
+    folder = os.open(name.parent, os.O_RDONLY)
+    try:
+        # Any descriptor of a folder makes Python follow the link that stands for the open file.
+        os.link(f"/proc/self/fd/{file.fileno()}", name, src_dir_fd=folder, follow_symlinks=True)
+    finally:
+        os.close(folder)
 
 
 def _mode_of_target(target: Path, path: str | os.PathLike) -> int | None:

@@ -74,7 +74,7 @@ def open(
     >>> rows.X.toarray().tolist(), rows.y.tolist(), rows.index_base
     ([[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]], [1.0, -1.0], 1)
     """
-    number = _float_type(dtype)
+    number = float_type(dtype)
     if format is not None and format not in FORMATS:
         raise DataError(f"format is {format!r}; expected one of {', '.join(FORMATS)}")
     if zero_based not in (True, False, "auto"):
@@ -89,8 +89,13 @@ def open(
     if not len(content.bytes):
         raise DataError(f"{content.name}: is empty; expected at least one row of data")
     kind = format or recognise(content)
+    if kind == "fasta":
+        raise DataError(
+            f"{content.name}: is FASTA, whose rows are strings; expected rows of numbers; train on "
+            "it with a feature map (StreamSVC, features=...)"
+        )
     if kind == "svmlight":
-        _refuse(content, kind, target=target, qid=qid, weight=weight)
+        refuse(content.name, kind, target=target, qid=qid, weight=weight)
         dataset = svmlight.read(
             content,
             dtype=number,
@@ -102,7 +107,7 @@ def open(
             raise DataError(f"{content.name}: found no rows; expected at least one")
         return dataset
 
-    _refuse(content, kind, zero_based=None if zero_based == "auto" else zero_based)
+    refuse(content.name, kind, zero_based=None if zero_based == "auto" else zero_based)
     from maxmargin.data import csv_text, tables  # they need pyarrow, which is slow to import
 
     wanted = Wanted(target, qid, weight)
@@ -111,13 +116,23 @@ def open(
     elif kind == "parquet":
         dataset = tables.read_parquet(content, wanted, dtype=number, threads=threads)
     else:
-        dataset = tables.read_arrow(content, wanted, dtype=number)
+        dataset = _read_arrow(content, wanted, dtype=number)
     if n_features is not None and dataset.X.shape[1] != n_features:
         raise DataError(
             f"{content.name}: found {dataset.X.shape[1]} feature columns; expected {n_features}; "
             "check which columns are target, qid and weight"
         )
     return dataset
+
+
+def _read_arrow(content: Content, wanted: Wanted, dtype: np.dtype) -> Dataset:
+    from maxmargin.data import store, tables
+
+    if not store.is_store(content.bytes):
+        return tables.read_arrow(content, wanted, dtype=dtype)
+    options = {"target": wanted.target, "qid": wanted.qid, "weight": wanted.weight}
+    refuse(content.name, "a row store", **options)
+    return store.read_store(content, dtype=dtype)
 
 
 # "label index:value", where the label may be anything: the parser says what is wrong with it.
@@ -132,6 +147,9 @@ def recognise(content: Content) -> str:
         return "parquet"
     if first.startswith(b"ARROW1"):
         return "arrow"
+    fasta = [line for line in first_lines(content, 100) if not line.startswith(";")]
+    if fasta and fasta[0].startswith(">"):
+        return "fasta"
     lines = [line for line in first_lines(content, 100) if not line.lstrip().startswith("#")]
     for line in lines:
         if _SVMLIGHT_LINE.match(line):
@@ -144,11 +162,13 @@ def recognise(content: Content) -> str:
         return "svmlight"  # rows with a label and no features, or a fault its parser explains
     raise DataError(
         f"{content.name}: found {lines[0][:60]!r} on the first line; expected svmlight text (label "
-        "index:value ...), CSV, Parquet or Arrow; if it is one of these, say which (format=...)"
+        "index:value ...), CSV, Parquet, Arrow or FASTA; if it is one of these, say which "
+        "(format=...)"
     )
 
 
-def _float_type(dtype: str | np.dtype | type) -> np.dtype:
+def float_type(dtype: str | np.dtype | type) -> np.dtype:
+    """float32 or float64, however it is spelled."""
     try:
         number = np.dtype(dtype)
     except TypeError:
@@ -158,11 +178,11 @@ def _float_type(dtype: str | np.dtype | type) -> np.dtype:
     return number
 
 
-def _refuse(content: Content, kind: str, **options: object) -> None:
+def refuse(name: str, kind: str, **options: object) -> None:
     """Options that mean nothing for a format are refused rather than ignored."""
     for option, value in options.items():
         if value is not None:
             raise DataError(
-                f"{content.name}: {option}={value!r} was given, but the file is {kind}, which has "
+                f"{name}: {option}={value!r} was given, but the file is {kind}, which has "
                 "no use for it; leave it out, or say the right format (format=...)"
             )

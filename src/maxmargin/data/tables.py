@@ -36,7 +36,7 @@ def read_parquet(content: Content, wanted: Wanted, *, dtype: np.dtype, threads: 
         batches = file.iter_batches(ROWS_AT_ONCE, use_threads=threads > 1)
         return _dataset(content.name, schema, n, batches, wanted, dtype)
     except (pa.ArrowException, OSError) as error:
-        raise _damaged(content.name, "Parquet", error) from error
+        raise damaged(content.name, "Parquet", error) from error
 
 
 def read_arrow(content: Content, wanted: Wanted, *, dtype: np.dtype) -> Dataset:
@@ -46,7 +46,7 @@ def read_arrow(content: Content, wanted: Wanted, *, dtype: np.dtype) -> Dataset:
         batches = table.to_batches(max_chunksize=ROWS_AT_ONCE)
         return _dataset(content.name, table.schema, table.num_rows, batches, wanted, dtype)
     except (pa.ArrowException, OSError) as error:
-        raise _damaged(content.name, "Arrow", error) from error
+        raise damaged(content.name, "Arrow", error) from error
 
 
 def _dataset(
@@ -85,7 +85,8 @@ def is_numeric(kind: pa.DataType) -> bool:
     )
 
 
-def _damaged(name: str, kind: str, error: Exception) -> DataError:
+def damaged(name: str, kind: str, error: Exception) -> DataError:
+    """What to say of a file that pyarrow cannot make sense of."""
     return DataError(
         f"{name}: the {kind} file is damaged or incomplete ({error}); expected a complete file; "
         "copy or write it again"
@@ -103,12 +104,14 @@ class Filled:
         n: int,
         dtype: np.dtype,
         line_of_row: Callable[[int], int] | None = None,
+        first_row: int = 0,
     ) -> None:
         if n == 0:
             raise DataError(f"{name}: found no rows; expected at least one")
         self.name = name
         self.roles = roles
         self.line_of_row = line_of_row
+        self.first_row = first_row  # of the file, where only some of its rows are filled in
         self.X = np.empty((n, len(roles.features)), dtype)
         self.features = [schema.get_field_index(c) for c in roles.features]
         self.others: dict[str, list[pa.Array]] = {
@@ -217,6 +220,7 @@ class Filled:
 
     def _fail(self, column: str, row: int, message: str) -> NoReturn:
         place = self.name
+        row += self.first_row
         if self.line_of_row is not None:
             place = f"{self.name}:{self.line_of_row(row)}"
         raise DataError(f"{place}: column {column!r}, row {row + 1}: {message}")

@@ -1,4 +1,4 @@
-"""`save`: a data set to svmlight text, CSV or Parquet, packed as the name says."""
+"""`save`: a data set to svmlight text, CSV, Parquet or a row store, packed as the name says."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from maxmargin.data.cpus import granted_cpus
 from maxmargin.data.dataset import Dataset
 from maxmargin.data.errors import DataError
 from maxmargin.data.files import COMPRESSIONS, Compression, write_atomically
+from maxmargin.data.sources import open_source
 
 _SUFFIXES = {
     ".svm": "svmlight",
@@ -25,6 +26,7 @@ _SUFFIXES = {
     ".csv": "csv",
     ".parquet": "parquet",
     ".pq": "parquet",
+    ".arrow": "arrow",
 }
 
 
@@ -43,9 +45,9 @@ def save(
     dataset : Dataset
     path : path or ``"-"``
         Its ending names the format (``.svm .svmlight .libsvm .txt .dat``, ``.csv``, ``.parquet
-        .pq``), and after it the compression, if any (``.gz .bz2 .xz .zst``). ``"-"`` is standard
-        output.
-    format : {"svmlight", "csv", "parquet"}, optional
+        .pq``, ``.arrow``), and after it the compression, if any (``.gz .bz2 .xz .zst``). ``"-"`` is
+        standard output.
+    format : {"svmlight", "csv", "parquet", "arrow"}, optional
         The format, whatever the ending.
     zero_based : bool
         svmlight only: number the first feature 0 instead of 1. A reader may not be able to tell, so
@@ -57,11 +59,15 @@ def save(
     -----
     svmlight text holds neither feature names (they are left out) nor weights nor labels that are
     not numbers (both are refused). Tables hold labels as ``label``, query numbers as ``qid`` and
-    weights as ``sample_weight``; `open` knows these names.
+    weights as ``sample_weight``; `open` knows these names. Arrow means a row store: see
+    `write_store`, which also writes what does not fit in memory.
     """
     kind, compression = _format_of(path, format)
     if kind != "svmlight" and zero_based:
         raise DataError(f"zero_based=True was given, but {kind} has no index base; leave it out")
+    if kind == "arrow":
+        _save_store(dataset, path, compression)
+        return
     with _target(path) as raw, _packed(raw, compression) as file:
         if kind == "svmlight":
             pool = _core.Pool(threads or granted_cpus(), _core.Stop())
@@ -71,6 +77,17 @@ def save(
 
             write_table = tables.write_csv if kind == "csv" else tables.write_parquet
             write_table(dataset, file)
+
+
+def _save_store(dataset: Dataset, path: str | os.PathLike, compression: Compression | None) -> None:
+    from maxmargin.data.store_writing import write_store  # it needs pyarrow
+
+    if compression is not None or path == "-":
+        raise DataError(
+            f"{os.fspath(path)}: a row store is a file of its own, which packs its blocks; "
+            "expected a name that ends in .arrow (write_store(..., compression=...))"
+        )
+    write_store(open_source(dataset), path)
 
 
 def _format_of(path: str | os.PathLike, format: str | None) -> tuple[str, Compression | None]:

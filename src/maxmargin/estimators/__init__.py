@@ -7,6 +7,7 @@ from maxmargin.estimators.measure import MeasureSVC
 from maxmargin.estimators.ordinal import OrdinalSVC
 from maxmargin.estimators.rank import RankSVM
 from maxmargin.estimators.sparse_kernel import SparseKernelSVC
+from maxmargin.estimators.stream import StreamSVC
 
 __all__ = [
     "KernelSVC",
@@ -17,4 +18,5 @@ __all__ = [
     "OrdinalSVC",
     "RankSVM",
     "SparseKernelSVC",
+    "StreamSVC",
 ]

@@ -62,7 +62,8 @@ def progress_callback(callback: Callback | None, verbose: int) -> Callback | Non
     def show(progress: Progress) -> bool | None:
         print(
             f"iteration {progress.iteration:5d}  objective {progress.primal:.8g}  "
-            f"relative gap {progress.relative_gap:.2e}  {progress.seconds:.2f} s",
+            f"relative gap {progress.relative_gap:.2e}  {progress.seconds:.2f} s"
+            f"{getattr(progress, 'note', '')}",
             file=sys.stderr,
         )
         return callback(progress) if callback is not None else None
@@ -79,7 +80,7 @@ REASONS = {
 }
 
 
-def warn_if_missed(certificate: Certificate | None, tol: float) -> None:
+def warn_if_missed(certificate: Certificate | None, tol: float, stacklevel: int = 4) -> None:
     """Says so, with the gap reached, if an answer is not within the tolerance."""
     if certificate is None or certificate.status is Status.OPTIMAL:
         return
@@ -88,5 +89,5 @@ def warn_if_missed(certificate: Certificate | None, tol: float) -> None:
         f"{tol:g}) because {REASONS[certificate.status]}. The model is the best so far; "
         "certificate_ says how good it is.",
         ConvergenceWarning,
-        stacklevel=4,
+        stacklevel=stacklevel,
     )

@@ -16,9 +16,10 @@ from maxmargin.estimators.base import (
     validated,
     warn_if_missed,
 )
+from maxmargin.estimators.sources import is_source, labels_and_weights, opened, scores_of
 from maxmargin.models.files import register_estimator, save
 from maxmargin.models.linear import LinearModel
-from maxmargin.models.training import Plan, Trained, train
+from maxmargin.models.training import Plan, Trained, train, train_from
 from maxmargin.problem import Callback
 
 
@@ -47,6 +48,13 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         self.certificate_ = model.certificate
         self.n_iter_ = max((c.n_iter for c in model.certificates), default=0)
 
+    def _keep_names(self, names: list[str] | None) -> None:
+        """scikit-learn's attribute, which is there only if there are names."""
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            delattr(self, "feature_names_in_")
+
     def to_model(self) -> LinearModel:
         """The model without the estimator: what `save` writes."""
         check_is_fitted(self)
@@ -66,8 +74,14 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         save(self, path)
 
     def decision_function(self, X) -> np.ndarray:
-        """``<w_j, x> + b_j``: one number a row for two classes, else one a class."""
+        """``<w_j, x> + b_j``: one number a row for two classes, else one a class.
+
+        X may be a file, or a source of blocks: see `fit`.
+        """
         check_is_fitted(self)
+        if is_source(X):
+            source = opened(X, self.n_jobs, self.n_features_in_)
+            return scores_of(self.to_model(), source, threads_of(self.n_jobs))
         X = validated(self, X, reset=False)
         return self.to_model().decision_function(X, threads_of(self.n_jobs))
 
@@ -77,6 +91,14 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         if scores.ndim == 1:
             return self.classes_[(scores > 0).astype(np.intp)]
         return self.classes_[np.argmax(scores, axis=1)]
+
+    def score(self, X, y=None, sample_weight=None) -> float:
+        """The share of rows whose class is right; of a file, by its own labels and weights."""
+        if not is_source(X):
+            return super().score(X, y, sample_weight)
+        check_is_fitted(self)
+        source = opened(X, self.n_jobs, self.n_features_in_)
+        return super().score(source, *labels_and_weights(source, y, sample_weight))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -171,17 +193,35 @@ class LinearSVC(LinearClassifier):
         self.verbose = verbose
         self.callback = callback
 
-    def fit(self, X, y, sample_weight=None) -> LinearSVC:
+    def fit(self, X, y=None, sample_weight=None) -> LinearSVC:
         """Train on rows X (array or CSR matrix, float32 or float64: used where it lies).
 
         `sample_weight` multiplies C row by row: a weight of 2 equals the row twice.
+
+        X may also be a file, a glob, a list of files, or what `maxmargin.data.open_source` gives.
+        The rows then stay on disk: solver "ocas" (or "cpa") reads them twice an iteration. Labels
+        and weights are the file's; y must not be given.
         """
         plan = plan_of(self, C=self.C)
+        if is_source(X):
+            return self._fit_source(X, y, sample_weight, plan)
         X, y, sample_weight = self._validated(X, y, sample_weight)
         starts = getattr(self, "_starts", None) if self.warm_start else None
         trained = train(X, y, plan, sample_weight, starts)
         if self.warm_start:
             self._starts = trained.starts
+        self._adopt(trained)
+        return self
+
+    def _fit_source(self, X, y, sample_weight, plan: Plan) -> LinearSVC:
+        if self.warm_start:
+            raise ValueError("warm_start=True is not for files: read the rows into memory first")
+        source = opened(X, self.n_jobs)
+        labels, weight = labels_and_weights(source, y, sample_weight)
+        check_classification_targets(labels)
+        trained = train_from(source, labels, plan, weight)
+        self.n_features_in_ = source.d
+        self._keep_names(source.feature_names)
         self._adopt(trained)
         return self
 

@@ -6,6 +6,7 @@ from maxmargin.models.linear import LinearModel, MeasureModel
 from maxmargin.models.ordinal import OrdinalModel
 from maxmargin.models.ranking import RankModel
 from maxmargin.models.sparse_kernel import SparseKernelModel
+from maxmargin.models.stream import StreamModel
 
 __all__ = [
     "KernelModel",
@@ -14,6 +15,7 @@ __all__ = [
     "OrdinalModel",
     "RankModel",
     "SparseKernelModel",
+    "StreamModel",
     "load",
     "load_model",
     "register_estimator",

@@ -137,6 +137,11 @@ def check_classifier(model: object, format: str) -> None:
             f"a {type(model).__name__} cannot be written as {format}, which here holds linear "
             "classifiers: save it as .safetensors"
         )
+    if getattr(model, "features", None) is not None:
+        raise ValueError(
+            f"a model that makes features on the fly cannot be written as {format}, which holds "
+            "coefficients only: save it as .safetensors"
+        )
 
 
 def _pack(model: LinearModel) -> tuple[Tensors, dict]:

@@ -23,10 +23,13 @@ import scipy.sparse as sp
 
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows, useful_threads
+from maxmargin.data.blocks import BlockSource
+from maxmargin.data.cpus import granted_cpus
+from maxmargin.data.source_rows import Passes, SourceRows
 from maxmargin.losses.hinge import Hinge
 from maxmargin.models.linear import LinearModel
 from maxmargin.problem import Callback, Clock, Progress, Settings, Solution, Status
-from maxmargin.solvers.run import catch_interrupts
+from maxmargin.solvers.run import Interrupts, catch_interrupts
 
 SMALL_NNZ = 50_000
 STEPS, STEPS_FROM_SAMPLE = 10, 4  # of Newton on all rows, from nothing and from a sample's solution
@@ -34,6 +37,8 @@ CORES = 2
 HARDNESS_ROWS = 5000  # are enough for a mean
 FETCH = 30  # entries that could be summed while a row comes from memory
 CACHED_NNZ = 2_000_000  # or does not: so many entries stay in a cache
+ON_DISK = ("auto", "ocas", "cpa")  # what can be done with rows that stay on disk
+MOST_SHARING = 16  # problems that share their passes: each keeps planes of its own
 
 
 @dataclass(frozen=True)
@@ -114,42 +119,111 @@ def train(
     Ctrl-C and `max_time` give the best model so far; its certificates say how good it is. `starts`
     of another number or size of problems are not used.
     """
-    classes = check_classes(y)
-    codes = np.searchsorted(classes, y)  # several times faster than unique's own inverse
-    cost = row_costs(classes, codes, plan, sample_weight)
-    positives = [1] if len(classes) == 2 else list(range(len(classes)))
+    problems = Problems(y, plan, sample_weight)
     threads = useful_threads(plan.threads, X.nnz if sp.issparse(X) else X.size)
     rows = ArrayRows(X, plan.bias, _core.Pool(threads))
-    solver = pick_solver(rows, cost) if plan.solver == "auto" else plan.solver
-    side_by_side = min(threads, len(positives))
-    if starts is not None and not fits(starts, len(positives), rows):
+    solver = pick_solver(rows, problems.cost) if plan.solver == "auto" else plan.solver
+    side_by_side = min(threads, problems.count)
+    if starts is not None and not fits(starts, problems.count, rows):
         starts = None
-    clock = Clock()
 
-    def solve(k: int) -> Solution:
-        """Problem k, with its share of the time left, so that those before it starve none."""
-        rounds = math.ceil((len(positives) - k) / side_by_side)
-        share = None if plan.max_time is None else max(plan.max_time - clock(), 0.0) / rounds
-        stop = interrupts.new_stop(share)
-        pool = _core.Pool(threads if side_by_side == 1 else 1, stop)
-        loss = Hinge(np.where(codes == positives[k], 1.0, -1.0), cost, pool)
-        settings = Settings(plan.tol, plan.max_iter, plan.seed, plan.callback, stop)
+    def solve(k: int, settings: Settings) -> Solution:
+        pool = _core.Pool(threads if side_by_side == 1 else 1, settings.stop)
         start = None if starts is None else starts[k]
-        solution = SOLVERS[solver](rows.with_pool(pool), loss, settings, cost, start)
-        if solution.certificate.status is Status.CALLBACK:
-            interrupts.interrupt()
-        return solution
+        loss = problems.loss(k, pool)
+        return SOLVERS[solver](rows.with_pool(pool), loss, settings, problems.cost, start)
 
     with catch_interrupts() as interrupts:
+        solutions = problems.solve_all(solve, side_by_side, interrupts)
+    return Trained(
+        _model(rows.d, problems.classes, solver, solutions, plan), solutions, problems.cost
+    )
+
+
+def train_from(
+    source: BlockSource,
+    y: np.ndarray,
+    plan: Plan,
+    sample_weight: np.ndarray | None = None,
+) -> Trained:
+    """Train on the rows of a source, which stay where they are: each product is one pass over it.
+
+    `y` and weights are in memory (`read_sides` collects them). The problems of several classes
+    share their passes. Only the cutting plane methods need nothing but products.
+    """
+    if plan.solver not in ON_DISK:
+        raise ValueError(
+            f"solver {plan.solver!r} needs the rows in memory, but X is {source.name}; expected "
+            f"one of {', '.join(ON_DISK)}; read the data first (maxmargin.data.open) for others"
+        )
+    method = "ocas" if plan.solver == "auto" else plan.solver
+    threads = plan.threads or granted_cpus()
+    problems = Problems(y, plan, sample_weight)
+    side_by_side = min(MOST_SHARING, problems.count)
+
+    with catch_interrupts() as interrupts:
+        pool = _core.Pool(threads, interrupts.new_stop(plan.max_time))
+        passes = Passes(source, plan.bias, pool)
+
+        def solve(k: int, settings: Settings) -> Solution:
+            own = _core.Pool(threads if side_by_side == 1 else 1, settings.stop)
+            with passes.member():
+                rows, loss = SourceRows(passes, own), problems.loss(k, own)
+                return SOLVERS[method](rows, loss, settings, problems.cost, None)
+
+        solutions = problems.solve_all(solve, side_by_side, interrupts)
+    source.check_unchanged()
+    model = _model(source.d, problems.classes, method, solutions, plan)
+    return Trained(model, solutions, problems.cost)
+
+
+class Problems:
+    """The binary problems that labels and weights make: one for two classes, else one each."""
+
+    def __init__(self, y: np.ndarray, plan: Plan, sample_weight: np.ndarray | None) -> None:
+        self.plan = plan
+        self.classes = check_classes(y)
+        # several times faster than unique's own inverse
+        self.codes = np.searchsorted(self.classes, y)
+        self.cost = row_costs(self.classes, self.codes, plan, sample_weight)
+        self.positives = [1] if len(self.classes) == 2 else list(range(len(self.classes)))
+
+    @property
+    def count(self) -> int:
+        return len(self.positives)
+
+    def loss(self, k: int, pool: _core.Pool) -> Hinge:
+        """What problem k minimises."""
+        return Hinge(np.where(self.codes == self.positives[k], 1.0, -1.0), self.cost, pool)
+
+    def solve_all(
+        self,
+        solve: Callable[[int, Settings], Solution],
+        side_by_side: int,
+        interrupts: Interrupts,
+    ) -> list[Solution]:
+        """All problems, some side by side. A callback that ends one ends all."""
+        plan, clock = self.plan, Clock()
+
+        def solve_one(k: int) -> Solution:
+            """Problem k, with its share of the time left, so that those before it starve none."""
+            rounds = math.ceil((self.count - k) / side_by_side)
+            share = None if plan.max_time is None else max(plan.max_time - clock(), 0.0) / rounds
+            stop = interrupts.new_stop(share)
+            settings = Settings(plan.tol, plan.max_iter, plan.seed, plan.callback, stop)
+            solution = solve(k, settings)
+            if solution.certificate.status is Status.CALLBACK:
+                interrupts.interrupt()
+            return solution
+
         if side_by_side == 1:
-            solutions = [solve(k) for k in range(len(positives))]
+            solutions = [solve_one(k) for k in range(self.count)]
         else:
             with ThreadPoolExecutor(side_by_side) as executor:
-                solutions = list(executor.map(solve, range(len(positives))))
-    if any(solution.certificate.status is Status.CALLBACK for solution in solutions):
-        solutions = [stopped_by_callback(solution) for solution in solutions]
-    model = _model(rows.d, classes, solver, solutions, plan)
-    return Trained(model, solutions, cost)
+                solutions = list(executor.map(solve_one, range(self.count)))
+        if any(solution.certificate.status is Status.CALLBACK for solution in solutions):
+            solutions = [stopped_by_callback(solution) for solution in solutions]
+        return solutions
 
 
 def stopped_by_callback(solution: Solution) -> Solution:
@@ -187,27 +261,29 @@ def row_costs(
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if weight.shape != (n,) or not np.isfinite(weight).all() or (weight < 0).any():
         raise ValueError(f"sample_weight must be {n} finite numbers >= 0")
-    if plan.class_weight is None:
-        return plan.C * weight
-    if isinstance(plan.class_weight, str):
-        if plan.class_weight != "balanced":
-            raise ValueError(
-                f"class_weight {plan.class_weight!r}: expected 'balanced' or a mapping"
-            )
-        total = np.bincount(codes, weight, minlength=len(classes))
-        per_class = total.sum() / (len(classes) * np.where(total > 0, total, 1.0))
-    else:
-        unknown = [label for label in plan.class_weight if label not in classes.tolist()]
-        if unknown:
-            raise ValueError(
-                f"class_weight names {unknown!r}, which are no labels of y ({classes.tolist()!r})"
-            )
-        per_class = np.array([plan.class_weight.get(c, 1.0) for c in classes.tolist()], dtype=float)
-        if not np.isfinite(per_class).all() or (per_class < 0).any():
-            raise ValueError(
-                f"class_weight must map labels to numbers >= 0; got {plan.class_weight!r}"
-            )
-    return plan.C * weight * per_class[codes]
+    total = np.bincount(codes, weight, minlength=len(classes))
+    return plan.C * weight * class_factors(classes, total, plan.class_weight)[codes]
+
+
+def class_factors(
+    classes: np.ndarray, total: np.ndarray, class_weight: Mapping | str | None
+) -> np.ndarray:
+    """What the rows of each class count for, given the sum of the weights of each."""
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise ValueError(f"class_weight {class_weight!r}: expected 'balanced' or a mapping")
+        return total.sum() / (len(classes) * np.where(total > 0, total, 1.0))
+    unknown = [label for label in class_weight if label not in classes.tolist()]
+    if unknown:
+        raise ValueError(
+            f"class_weight names {unknown!r}, which are no labels of y ({classes.tolist()!r})"
+        )
+    per_class = np.array([class_weight.get(c, 1.0) for c in classes.tolist()], dtype=float)
+    if not np.isfinite(per_class).all() or (per_class < 0).any():
+        raise ValueError(f"class_weight must map labels to numbers >= 0; got {class_weight!r}")
+    return per_class
 
 
 def pick_solver(rows: ArrayRows, cost: np.ndarray) -> str:

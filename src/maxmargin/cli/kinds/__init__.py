@@ -52,6 +52,7 @@ class Entry:
     solvers: tuple[str, ...]  # none: there is no choice
     options: frozenset[str]  # parameters of `train` and `cv` that not every kind takes
     searches: bool = False  # the module is a `Searcher`
+    from_disk: bool = False  # rows always stay on disk, and are read block by block
 
     def takes(self, name: str) -> bool:
         """Whether a parameter that not every kind takes is one of this kind."""
@@ -64,7 +65,7 @@ KINDS = {
     "linear": Entry(
         "linear",
         ("auto", "dual", "ocas", "cpa", "newton"),
-        frozenset({"bias", "class_weight", "seed"}),
+        frozenset({"bias", "class_weight", "seed", "from_disk"}),
         searches=True,
     ),
     "kernel": Entry(
@@ -82,6 +83,23 @@ KINDS = {
     "ordinal": Entry("ordinal", CUTTING_PLANES, frozenset({"class_weight", "order"})),
     "measure": Entry(
         "measure", CUTTING_PLANES, frozenset({"bias", "class_weight", "measure", "k", "beta"})
+    ),
+    "stream": Entry(
+        "stream",
+        (),
+        frozenset(
+            {
+                "bias",
+                "class_weight",
+                "seed",
+                "memory",
+                "features",
+                "text",
+                "checkpoint",
+                "checkpoint_every",
+            }
+        ),
+        from_disk=True,
     ),
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from maxmargin.cli.fitting import (
     Choices,
@@ -26,10 +26,12 @@ if TYPE_CHECKING:
 
 def fit(dataset: Dataset, choices: Choices, callback: Callback | None) -> Fitted:
     from maxmargin.cli.rows import labels_of
-    from maxmargin.models.training import train
+    from maxmargin.models.training import train, train_from
 
     task = plan(dataset, choices, callback)
-    return _fitted(train(dataset.X, labels_of(dataset), task, dataset.weight), dataset)
+    X: Any = dataset.X
+    fit_rows = train_from if hasattr(X, "blocks") else train
+    return _fitted(fit_rows(X, labels_of(dataset), task, dataset.weight), dataset)
 
 
 def search(dataset: Dataset, grid: Grid, choices: Choices, messages: Messages) -> Found:

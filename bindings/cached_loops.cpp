@@ -1,0 +1,225 @@
+#include "linear/cached_loops.hpp"
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "common.hpp"
+#include "rows/features.hpp"
+
+namespace maxmargin {
+
+namespace {
+
+using Release = nb::call_guard<nb::gil_scoped_release>;
+using Codes = In<std::int32_t>;
+using Vectors = std::vector<Out<double>>;
+
+PackedBlock pack_rows(const RowsHandle& rows, std::int64_t first, Codes codes, In<double> costs,
+                      const Format& format) {
+  check_length(codes.shape(0), rows.shape().n, "codes");
+  check_length(costs.shape(0), rows.shape().n, "costs");
+  return PackedBlock::of_rows(rows.view, first, codes.data(), costs.data(), format);
+}
+
+PackedBlock pack_strings(In<std::uint8_t> letters, In<std::int64_t> starts, std::int64_t first,
+                         Codes codes, In<double> costs, const Format& format) {
+  check(starts.shape(0) >= 1, "starts must have n + 1 entries");
+  const std::size_t n = starts.shape(0) - 1;
+  const std::int64_t* start = starts.data();
+  for (std::size_t i = 0; i < n; ++i)
+    check(start[i] <= start[i + 1], "the starts of the strings decrease");
+  check(start[0] >= 0 && static_cast<std::size_t>(start[n]) <= letters.shape(0),
+        "the starts of the strings point outside their letters");
+  check_length(codes.shape(0), n, "codes");
+  check_length(costs.shape(0), n, "costs");
+  return PackedBlock::of_strings(letters.data(), start, n, first, codes.data(), costs.data(),
+                                 format);
+}
+
+nb::tuple expanded(const PackedBlock& block, const Format& format) {
+  ExpandedBlock all;
+  {
+    nb::gil_scoped_release release;
+    all = expand_block(block, format);
+  }
+  return nb::make_tuple(give(std::move(all.values)), give(std::move(all.indices)),
+                        give(std::move(all.starts)));
+}
+
+void bind_packed(nb::module_& m) {
+  nb::class_<FeatureMap>(m, "FeatureMap", "Features made from compact rows when they are used.")
+      .def_prop_ro("d", &FeatureMap::d);
+  nb::class_<WeightedDegree, FeatureMap>(m, "WeightedDegree")
+      .def(
+          "__init__",
+          [](WeightedDegree* self, In<std::uint8_t> alphabet, std::size_t length,
+             std::size_t degree, int bits) {
+            new (self) WeightedDegree(alphabet.data(), alphabet.shape(0), length, degree, bits);
+          },
+          nb::arg("alphabet"), nb::arg("length"), nb::arg("degree"), nb::arg("bits"))
+      .def_static("dimensions", &WeightedDegree::dimensions, nb::arg("letters"), nb::arg("length"),
+                  nb::arg("degree"));
+  nb::enum_<Ngrams::Unit>(m, "Unit")
+      .value("word", Ngrams::Unit::word)
+      .value("byte", Ngrams::Unit::byte);
+  nb::class_<Ngrams, FeatureMap>(m, "Ngrams")
+      .def(nb::init<Ngrams::Unit, std::size_t, int>(), nb::arg("unit"), nb::arg("n"),
+           nb::arg("bits"));
+  nb::class_<Pairs, FeatureMap>(m, "Pairs").def(nb::init<int>(), nb::arg("bits"));
+  nb::class_<Format>(m, "Format", "What all packed rows of a run have in common.")
+      .def_prop_ro("d", &Format::d)
+      .def_prop_ro("width", &Format::width);
+  m.def(
+      "row_format",
+      [](const RowsHandle& rows, double bias, std::shared_ptr<const FeatureMap> map) {
+        return Format{form_of(rows.view), rows.shape().d, bias, std::move(map)};
+      },
+      nb::arg("rows"), nb::arg("bias"), nb::arg("map").none());
+  m.def(
+      "string_format",
+      [](double bias, std::shared_ptr<const FeatureMap> map) {
+        return Format{Form::text, 0, bias, std::move(map)};
+      },
+      nb::arg("bias"), nb::arg("map"));
+  nb::class_<PackedBlock>(m, "PackedBlock", "Rows with all that a coordinate step needs.")
+      .def_prop_ro("n", &PackedBlock::n)
+      .def_prop_ro("bytes", &PackedBlock::bytes);
+  m.def("pack_rows", &pack_rows, Release(), nb::arg("rows"), nb::arg("first"),
+        nb::arg("codes").noconvert(), nb::arg("costs").noconvert(), nb::arg("format"));
+  m.def("pack_strings", &pack_strings, Release(), nb::arg("letters").noconvert(),
+        nb::arg("starts").noconvert(), nb::arg("first"), nb::arg("codes").noconvert(),
+        nb::arg("costs").noconvert(), nb::arg("format"));
+  m.def(
+      "score_block",
+      [](const PackedBlock& block, const Format& format, In<double> w, Out<double> scores,
+         Pool& pool) {
+        check_length(w.shape(0), format.width(), "w");
+        check_length(scores.shape(0), block.n(), "scores");
+        score_block(block, format, w.data(), scores.data(), pool);
+      },
+      Release(), nb::arg("block"), nb::arg("format"), nb::arg("w"), nb::arg("scores").noconvert(),
+      nb::arg("pool"), "<w, phi(x)> of every row");
+  m.def("expand_block", &expanded, nb::arg("block"), nb::arg("format"),
+        "(values, indices, starts) of the features as CSR");
+}
+
+// Holds on to the arrays of its problems.
+struct LoopsHandle {
+  CachedLoops loops;
+  std::size_t n, width, problems;
+  std::vector<nb::object> held;
+
+  LoopsHandle(const Format& format, std::size_t n_, std::size_t problems_, std::size_t budget,
+              std::uint64_t seed)
+      : loops(format, n_, problems_, budget, seed),
+        n(n_),
+        width(format.width()),
+        problems(problems_) {}
+
+  void set_problem(std::size_t k, std::int32_t positive, nb::object alpha, Out<double> w) {
+    check(k < problems, "there is no problem of this number");
+    check_length(w.shape(0), width, "w");
+    DualVariables variables;
+    if (Out<double> wide; nb::try_cast(alpha, wide, false)) {
+      check_length(wide.shape(0), n, "alpha");
+      variables.wide = wide.data();
+    } else {
+      auto narrow = nb::cast<Out<float>>(alpha, false);
+      check_length(narrow.shape(0), n, "alpha");
+      variables.narrow = narrow.data();
+    }
+    held.push_back(alpha);
+    held.push_back(nb::cast(w));
+    loops.set_problem(k, positive, variables, w.data());
+  }
+
+  std::vector<const double*> pointers(const Vectors& vectors) const {
+    check(vectors.size() == problems, "there must be a vector for each problem");
+    std::vector<const double*> found;
+    for (const auto& w : vectors) {
+      check_length(w.shape(0), width, "w");
+      found.push_back(w.data());
+    }
+    return found;
+  }
+  CachedLoops::Line line(const Vectors& from, const Vectors& to,
+                         const OutMatrix<double>& losses) const {
+    check(losses.shape(0) == problems && losses.shape(1) == CachedLoops::kLine.size(),
+          "losses has another shape");
+    return {pointers(from), pointers(to)};
+  }
+};
+
+auto told(const CachedLoops::Tally& tally) {
+  return std::make_tuple(tally.gain, tally.visits, tally.steps, tally.entries);
+}
+
+void bind_loops(nb::module_& m) {
+  nb::class_<LoopsHandle>(m, "CachedLoops", "The trainer of the cached loops.")
+      .def(nb::init<const Format&, std::size_t, std::size_t, std::size_t, std::uint64_t>(),
+           nb::arg("format"), nb::arg("n"), nb::arg("problems"), nb::arg("budget"), nb::arg("seed"))
+      .def("set_problem", &LoopsHandle::set_problem, nb::arg("k"), nb::arg("positive"),
+           nb::arg("alpha"), nb::arg("w").noconvert())
+      .def("set_finished", [](LoopsHandle& self, std::size_t k) { self.loops.set_finished(k); })
+      .def(
+          "consume",
+          [](LoopsHandle& self, const PackedBlock& block, Pool& pool) {
+            const CachedLoops::Arrival arrival = self.loops.consume(block, pool);
+            return std::make_tuple(told(arrival.fresh), told(arrival.cached));
+          },
+          Release(), nb::arg("block"), nb::arg("pool"),
+          "(gain, visits, steps, entries) of the rows of the block, and of visits in the cache")
+      .def(
+          "sweep",
+          [](LoopsHandle& self, std::size_t visits, Pool& pool) {
+            return told(self.loops.sweep(visits, pool));
+          },
+          Release(), nb::arg("visits"), nb::arg("pool"), "(gain, visits, steps, entries)")
+      .def("start_pass", [](LoopsHandle& self) { self.loops.start_pass(); })
+      .def("end_pass", [](LoopsHandle& self) { self.loops.end_pass(); })
+      .def(
+          "pass_tally",
+          [](const LoopsHandle& self, std::size_t k) {
+            const auto& tally = self.loops.pass_tally(k);
+            return std::make_tuple(tally.hinge, tally.most, tally.least);
+          },
+          nb::arg("k"), "(sum of losses when visited, max PG, min PG) of the pass so far")
+      .def(
+          "look",
+          [](LoopsHandle& self, const PackedBlock& block, const Vectors& from, const Vectors& to,
+             OutMatrix<double> losses, Pool& pool) {
+            const CachedLoops::Line line = self.line(from, to, losses);
+            nb::gil_scoped_release release;
+            self.loops.look(block, line, losses.data(), pool);
+          },
+          nb::arg("block"), nb::arg("start"), nb::arg("to"), nb::arg("losses").noconvert(),
+          nb::arg("pool"))
+      .def(
+          "look_at_cache",
+          [](LoopsHandle& self, const Vectors& from, const Vectors& to, OutMatrix<double> losses,
+             Pool& pool) {
+            const CachedLoops::Line line = self.line(from, to, losses);
+            nb::gil_scoped_release release;
+            self.loops.look_at_cache(line, losses.data(), pool);
+          },
+          nb::arg("start"), nb::arg("to"), nb::arg("losses").noconvert(), nb::arg("pool"))
+      .def_prop_ro("complete", [](const LoopsHandle& self) { return self.loops.complete(); })
+      .def_prop_ro("cached", [](const LoopsHandle& self) { return self.loops.cached(); })
+      .def_prop_ro("active", [](const LoopsHandle& self) { return self.loops.active(); })
+      .def_prop_ro("longest_round",
+                   [](const LoopsHandle& self) { return self.loops.longest_round(); })
+      .def_prop_ro("crowded", [](const LoopsHandle& self) { return self.loops.crowded(); })
+      .def_prop_ro_static("line", [](nb::handle) {
+        return std::vector<double>(CachedLoops::kLine.begin(), CachedLoops::kLine.end());
+      });
+}
+
+}  // namespace
+
+void bind_cached_loops(nb::module_& m) {
+  bind_packed(m);
+  bind_loops(m);
+}
+
+}  // namespace maxmargin

@@ -1,0 +1,383 @@
+#include "linear/cached_loops.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "base/check.hpp"
+
+namespace maxmargin {
+
+namespace {
+constexpr double kFirstThreshold = 9;           // the paper's
+constexpr double kTighten = 0.9;                // whenever rows in use had to leave the cache
+constexpr std::size_t kChunkEntries = 1 << 18;  // between two looks at the stop flag
+constexpr std::size_t kAhead = 4;               // rows fetched ahead of their visit
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::size_t kLinePoints = CachedLoops::kLine.size();
+
+// Kept for each slot and problem: a place, and an entry of the order.
+constexpr std::size_t kSlotBytes = 2 * sizeof(std::uint32_t);
+
+void prefetch(const PackedRow& row) {
+  const char* at = reinterpret_cast<const char*>(&row);
+  for (std::size_t b = 0; b < 256; b += 64) __builtin_prefetch(at + b);
+}
+}  // namespace
+
+double DualVariables::top(double cost) const {
+  if (wide) return cost;
+  const auto nearest = static_cast<float>(cost);
+  if (static_cast<double>(nearest) <= cost) return static_cast<double>(nearest);
+  return static_cast<double>(std::nextafter(nearest, 0.0F));
+}
+
+void CachedLoops::Tally::note_extremes(const Tally& other) {
+  most = std::max(most, other.most);
+  least = std::min(least, other.least);
+}
+
+void CachedLoops::Tally::operator+=(const Tally& other) {
+  note_extremes(other);
+  gain += other.gain;
+  hinge += other.hinge;
+  visits += other.visits;
+  steps += other.steps;
+  entries += other.entries;
+}
+
+CachedLoops::CachedLoops(const Format& format, std::size_t n, std::size_t problems,
+                         std::size_t budget, std::uint64_t seed)
+    : format_(format),
+      n_(n),
+      problems_(problems),
+      cache_(n, budget, kSlotBytes * problems, seed),
+      random_(seed) {
+  check(format.d() < std::numeric_limits<std::uint32_t>::max(),
+        "the cached loops take at most 2^32 - 2 features");
+  check(problems < std::numeric_limits<std::uint16_t>::max(), "too many classes");
+  for (std::size_t k = 0; k < problems; ++k) {
+    problems_[k].upper = kFirstThreshold;
+    problems_[k].lower = -kFirstThreshold;
+    problems_[k].random = Random(seed + 1 + k);
+  }
+  evicted_ = [this](std::uint32_t slot) {
+    for (Problem& problem : problems_) deactivate(problem, slot);
+  };
+}
+
+void CachedLoops::set_problem(std::size_t k, std::int32_t positive, DualVariables alpha,
+                              double* w) {
+  problems_[k].positive = positive;
+  problems_[k].alpha = alpha;
+  problems_[k].w = w;
+}
+
+void CachedLoops::set_finished(std::size_t k) {
+  Problem& problem = problems_[k];
+  problem.finished = true;
+  for (const std::uint32_t slot : problem.order) {
+    problem.place[slot] = RowCache::kNone;
+    cache_.release(slot);
+  }
+  problem.order.clear();
+  problem.cursor = 0;
+}
+
+// ---------------------------------------------------------------- one row
+
+bool CachedLoops::informative(const Problem& problem, const PackedRow& row, double a,
+                              double G) const {
+  if (row.cost == 0 || row.norm == 0) return false;
+  if (a == 0) return G <= problem.upper;
+  if (a == problem.alpha.top(row.cost)) return G >= problem.lower;
+  return true;
+}
+
+template <class Entries>
+bool CachedLoops::visit(Problem& problem, const PackedRow& row, const Entries& x, Tally& tally) {
+  const double y = row.code == problem.positive ? 1.0 : -1.0;
+  const double a = problem.alpha.get(row.id), top = problem.alpha.top(row.cost);
+  const double G = y * x.dot(problem.w) - 1;
+  ++tally.visits;
+  tally.entries += x.entries() + 1;
+  tally.hinge += row.cost * std::max(0.0, -G);
+  const bool worth = informative(problem, row, a, G);
+  if (row.norm == 0 || !worth) {
+    // An empty row: its constant loss. (A row of cost 0 has a = 0 for ever.)
+    if (row.norm == 0) problem.alpha.set(row.id, top);
+    return false;
+  }
+  double projected = G;
+  if (a == 0) projected = std::min(G, 0.0);
+  if (a == top) projected = std::max(G, 0.0);
+  tally.most = std::max(tally.most, projected);
+  tally.least = std::min(tally.least, projected);
+  if (projected != 0) {
+    const double target = std::min(std::max(a - G / row.norm, 0.0), top);
+    const double change = problem.alpha.set(row.id, target) - a;
+    x.add(change * y, problem.w);
+    tally.gain -= change * (G + 0.5 * change * row.norm);
+    ++tally.steps;
+  }
+  return true;
+}
+
+// ---------------------------------------------------------------- blocks as they arrive
+
+// Before the first block is visited: the size of its rows tells how to divide the budget.
+void CachedLoops::arrange(const PackedBlock& block) {
+  const std::size_t row_bytes = block.bytes() / block.n() + 1;
+  const std::size_t entries = format_.map ? format_.map->typical_entries() : row_bytes / 8;
+  chunk_ = std::max<std::size_t>(16, kChunkEntries / (entries + 1));
+  cache_.arrange(row_bytes);
+  keep_all_ = n_ <= cache_.room_for(row_bytes);
+}
+
+void CachedLoops::visit_rows(Problem& problem, const PackedBlock& block, Range range,
+                             std::uint8_t* wanted, Arrival& tally) {
+  with_access(format_, [&](auto access) {
+    for (std::size_t q = range.begin; q < range.end; ++q) {
+      if (q + kAhead < range.end) prefetch(block.row(permutation_[q + kAhead]));
+      const PackedRow& row = block.row(permutation_[q]);
+      wanted[q - range.begin] = visit(problem, row, access(row), tally.fresh) ? 1 : 0;
+      visit_cached(problem, access, tally.cached);
+    }
+  });
+}
+
+CachedLoops::Arrival CachedLoops::consume(const PackedBlock& block, Pool& pool) {
+  Arrival total;
+  if (block.n() == 0) return total;
+  if (chunk_ == 0) arrange(block);
+  permutation_.resize(block.n());
+  std::iota(permutation_.begin(), permutation_.end(), 0U);
+  for (std::size_t k = block.n(); k > 1; --k)
+    std::swap(permutation_[k - 1], permutation_[random_.below(k)]);
+  std::vector<Arrival> tallies(problems_.size());
+  for (std::size_t begin = 0; begin < block.n(); begin += chunk_) {
+    const Range range{begin, std::min(begin + chunk_, block.n())};
+    const std::size_t stride = range.end - range.begin;
+    wanted_.assign(problems_.size() * stride, 0);
+    release();
+    pool.run(problems_.size(), [&](std::size_t k) {
+      if (!problems_[k].finished)
+        visit_rows(problems_[k], block, range, &wanted_[k * stride], tallies[k]);
+    });
+    release();
+    for (std::size_t q = 0; q < stride; ++q)
+      take(block.row(permutation_[begin + q]), &wanted_[q], stride);
+  }
+  for (std::size_t k = 0; k < problems_.size(); ++k) {
+    problems_[k].pass += tallies[k].fresh;
+    problems_[k].pass.note_extremes(tallies[k].cached);
+    total.fresh += tallies[k].fresh;
+    total.cached += tallies[k].cached;
+  }
+  return total;
+}
+
+// Into the cache, if a problem wants the row (`wanted` has an entry for each, `stride` apart).
+void CachedLoops::take(const PackedRow& row, const std::uint8_t* wanted, std::size_t stride) {
+  bool any = keep_all_;
+  for (std::size_t k = 0; k < problems_.size() && !any; ++k) any = wanted[k * stride] != 0;
+  if (!any) return;
+  std::uint32_t slot = cache_.find(row.id);
+  if (slot == RowCache::kNone) slot = cache_.insert(row, evicted_);
+  if (slot == RowCache::kNone) return;
+  for (std::size_t k = 0; k < problems_.size(); ++k)
+    if (wanted[k * stride] != 0) activate(problems_[k], slot);
+  if (cache_.crowded() != crowded_) {
+    crowded_ = cache_.crowded();
+    for (Problem& problem : problems_) {
+      problem.upper *= kTighten;
+      problem.lower *= kTighten;
+    }
+  }
+}
+
+void CachedLoops::activate(Problem& problem, std::uint32_t slot) {
+  if (problem.place.size() <= slot) {
+    problem.place.reserve(cache_.max_slots());
+    problem.order.reserve(cache_.max_slots());
+    problem.place.resize(slot + 1, RowCache::kNone);
+  }
+  if (problem.place[slot] != RowCache::kNone) return;
+  // It was visited just now: among those visited this round.
+  auto& order = problem.order;
+  order.push_back(slot);
+  if (problem.cursor + 1 < order.size()) {
+    std::swap(order.back(), order[problem.cursor]);
+    problem.place[order.back()] = static_cast<std::uint32_t>(order.size() - 1);
+  }
+  problem.place[slot] = static_cast<std::uint32_t>(problem.cursor++);
+  cache_.use(slot);
+}
+
+// The cache itself is told by the caller: it may be the one who asks.
+void CachedLoops::deactivate(Problem& problem, std::uint32_t slot) {
+  if (slot >= problem.place.size() || problem.place[slot] == RowCache::kNone) return;
+  auto& order = problem.order;
+  std::size_t hole = problem.place[slot];
+  const auto fill = [&](std::size_t from) {
+    if (from == hole) return;
+    order[hole] = order[from];
+    problem.place[order[hole]] = static_cast<std::uint32_t>(hole);
+    hole = from;
+  };
+  if (hole < problem.cursor) fill(--problem.cursor);
+  fill(order.size() - 1);
+  order.pop_back();
+  problem.place[slot] = RowCache::kNone;
+}
+
+// ---------------------------------------------------------------- sweeps over the cache
+
+void CachedLoops::next_round(Problem& problem) {
+  // With all rows at hand the extremes of one round are those of all rows not set aside.
+  if (complete() && problem.cursor > 0) {
+    problem.upper = problem.most > 0 ? problem.most : kInfinity;
+    problem.lower = problem.least < 0 ? problem.least : -kInfinity;
+  }
+  problem.most = problem.least = 0;
+  problem.cursor = 0;
+  auto& order = problem.order;
+  for (std::size_t k = order.size(); k > 1; --k)
+    std::swap(order[k - 1], order[problem.random.below(k)]);
+  for (std::size_t k = 0; k < order.size(); ++k)
+    problem.place[order[k]] = static_cast<std::uint32_t>(k);
+}
+
+template <class Access>
+void CachedLoops::visit_cached(Problem& problem, Access& access, Tally& tally) {
+  auto& order = problem.order;
+  if (order.empty()) return;
+  if (problem.cursor >= order.size()) next_round(problem);
+  if (problem.cursor + kAhead < order.size()) prefetch(cache_.row(order[problem.cursor + kAhead]));
+  const std::uint32_t slot = order[problem.cursor];
+  const PackedRow& row = cache_.row(slot);
+  if (visit(problem, row, access(row), tally)) {
+    ++problem.cursor;
+  } else {
+    deactivate(problem, slot);
+    problem.released.push_back(slot);
+  }
+  problem.most = std::max(problem.most, tally.most);
+  problem.least = std::min(problem.least, tally.least);
+}
+
+void CachedLoops::sweep_problem(Problem& problem, std::size_t visits, Tally& tally) {
+  with_access(format_, [&](auto access) {
+    for (std::size_t t = 0; t < visits && !problem.order.empty(); ++t)
+      visit_cached(problem, access, tally);
+  });
+}
+
+// Tells the cache which rows problems have set aside.
+void CachedLoops::release() {
+  for (Problem& problem : problems_) {
+    for (const std::uint32_t slot : problem.released) cache_.release(slot);
+    problem.released.clear();
+  }
+}
+
+CachedLoops::Tally CachedLoops::sweep(std::size_t visits, Pool& pool) {
+  std::vector<Tally> tallies(problems_.size());
+  for (std::size_t done = 0; done < visits; done += chunk_) {
+    release();
+    const std::size_t count = std::min(chunk_, visits - done);
+    pool.run(problems_.size(), [&](std::size_t k) {
+      if (!problems_[k].finished) sweep_problem(problems_[k], count, tallies[k]);
+    });
+  }
+  release();
+  Tally total;
+  for (std::size_t k = 0; k < problems_.size(); ++k) {
+    problems_[k].pass.note_extremes(tallies[k]);
+    total += tallies[k];
+  }
+  return total;
+}
+
+void CachedLoops::start_pass() {
+  for (Problem& problem : problems_) problem.pass = Tally();
+}
+
+void CachedLoops::end_pass() {
+  for (Problem& problem : problems_) {
+    if (problem.pass.visits == 0) continue;
+    problem.upper = problem.pass.most > 0 ? problem.pass.most : kInfinity;
+    problem.lower = problem.pass.least < 0 ? problem.pass.least : -kInfinity;
+  }
+}
+
+std::size_t CachedLoops::active() const {
+  std::size_t sum = 0;
+  for (const Problem& problem : problems_) sum += problem.order.size();
+  return sum;
+}
+
+std::size_t CachedLoops::longest_round() const {
+  std::size_t most = 0;
+  for (const Problem& problem : problems_) most = std::max(most, problem.order.size());
+  return most;
+}
+
+// ---------------------------------------------------------------- looks with w frozen
+
+template <class RowAt>
+void CachedLoops::look_at(RowAt row_at, std::size_t n, const Line& line, double* losses,
+                          std::uint8_t* wanted, Pool& pool) {
+  const std::size_t parts = pieces(n, 1024);
+  std::vector<std::array<double, kLinePoints>> sums(problems_.size() * parts);
+  pool.run(problems_.size() * parts, [&](std::size_t task) {
+    const Problem& problem = problems_[task / parts];
+    const Range range = part_of(n, parts, task % parts);
+    std::array<double, kLinePoints> sum{};
+    if (problem.finished) return;
+    with_access(format_, [&](auto access) {
+      for (std::size_t r = range.begin; r < range.end; ++r) {
+        const PackedRow* row = row_at(r);
+        if (!row) continue;
+        const auto x = access(*row);
+        const double y = row->code == problem.positive ? row->cost : -row->cost;
+        const double to = y * x.dot(line.to[task / parts]),
+                     from = y * x.dot(line.from[task / parts]);
+        for (std::size_t g = 0; g < kLinePoints; ++g)
+          sum[g] += std::max(0.0, row->cost - (from + kLine[g] * (to - from)));
+        const double G = to / (row->cost > 0 ? row->cost : 1.0) - 1;
+        wanted[(task / parts) * n + r] =
+            informative(problem, *row, problem.alpha.get(row->id), G) ? 1 : 0;
+      }
+    });
+    sums[task] = sum;
+  });
+  for (std::size_t task = 0; task < sums.size(); ++task)
+    for (std::size_t g = 0; g < kLinePoints; ++g)
+      losses[(task / parts) * kLinePoints + g] += sums[task][g];
+}
+
+void CachedLoops::look(const PackedBlock& block, const Line& line, double* losses, Pool& pool) {
+  if (block.n() == 0) return;
+  if (chunk_ == 0) arrange(block);
+  wanted_.assign(problems_.size() * block.n(), 0);
+  look_at([&](std::size_t r) { return &block.row(r); }, block.n(), line, losses, wanted_.data(),
+          pool);
+  for (std::size_t r = 0; r < block.n(); ++r) take(block.row(r), &wanted_[r], block.n());
+}
+
+void CachedLoops::look_at_cache(const Line& line, double* losses, Pool& pool) {
+  check(complete(), "not all rows are in the cache");
+  const std::size_t slots = cache_.slots();
+  wanted_.assign(problems_.size() * slots, 0);
+  const auto row_at = [&](std::size_t slot) -> const PackedRow* {
+    const auto number = static_cast<std::uint32_t>(slot);
+    return cache_.holds(number) ? &cache_.row(number) : nullptr;
+  };
+  look_at(row_at, slots, line, losses, wanted_.data(), pool);
+  for (std::size_t slot = 0; slot < slots; ++slot)
+    if (const PackedRow* row = row_at(slot)) take(*row, &wanted_[slot], slots);
+}
+
+}  // namespace maxmargin

@@ -1,0 +1,76 @@
+// Features made from compact rows when they are used (FeatureMap in rows/packed.hpp).
+#pragma once
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "base/parallel.hpp"
+#include "rows/packed.hpp"
+
+namespace maxmargin {
+
+// The weighted degree kernel on strings of one length (Sonnenburg, Franc 2010): the substring of
+// length k = 1 .. degree at position p is one feature, of value sqrt(beta_k), and rows have length
+// one:  beta_k = 2 (K - k + 1) / (K (K + 1)).
+// bits = 0: each of the L * sum_k A^k features has a place of its own. Else places are hashed into
+// 2^bits.
+class WeightedDegree : public FeatureMap {
+ public:
+  WeightedDegree(const std::uint8_t* alphabet, std::size_t letters, std::size_t length,
+                 std::size_t degree, int bits);
+  std::size_t d() const override { return d_; }
+  std::size_t typical_entries() const override { return length_ * degree_; }
+  void expand(Form form, const PackedRow& row, Expanded& out) const override;
+
+  // Features without hashing; as a double, for they may be very many.
+  static double dimensions(std::size_t letters, std::size_t length, std::size_t degree);
+
+ private:
+  std::array<std::int16_t, 256> code_of_;
+  std::size_t letters_, length_, degree_, d_;
+  int bits_;
+  std::vector<std::uint64_t> offset_, size_;  // by k: first feature, features a position
+  std::vector<double> value_;                 // by k
+};
+
+// Sequences of 1 .. n tokens, hashed into 2^bits signed places; rows have length one. Tokens are
+// words (letters, digits and whatever is not ASCII, in lower case) or single bytes.
+class Ngrams : public FeatureMap {
+ public:
+  enum class Unit : int { word, byte };
+  Ngrams(Unit unit, std::size_t n, int bits) : unit_(unit), n_(n), bits_(bits) {}
+  std::size_t d() const override { return std::size_t{1} << bits_; }
+  std::size_t typical_entries() const override { return 1000; }
+  void expand(Form form, const PackedRow& row, Expanded& out) const override;
+
+ private:
+  Unit unit_;
+  std::size_t n_;
+  int bits_;
+};
+
+// Features x_i, squares and products of two, hashed into 2^bits signed places. But for collisions
+// <phi(x), phi(z)> = (1 + <x, z>)^2 - 1.
+class Pairs : public FeatureMap {
+ public:
+  explicit Pairs(int bits) : bits_(bits) {}
+  std::size_t d() const override { return std::size_t{1} << bits_; }
+  std::size_t typical_entries() const override { return 1000; }
+  void expand(Form form, const PackedRow& row, Expanded& out) const override;
+
+ private:
+  int bits_;
+};
+
+// The features of all rows of a block as CSR.
+struct ExpandedBlock {
+  std::vector<double> values;
+  std::vector<std::int64_t> indices, starts;
+};
+ExpandedBlock expand_block(const PackedBlock& block, const Format& format);
+
+// <w, phi(x_r)> for every row of a block.
+void score_block(const PackedBlock& block, const Format& format, const double* w, double* scores,
+                 Pool& pool);
+
+}  // namespace maxmargin

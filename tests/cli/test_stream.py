@@ -1,0 +1,71 @@
+"""``--kind stream`` from files of numbers and of strings."""
+
+import json
+
+import numpy as np
+import pytest
+
+from maxmargin import StreamSVC, load
+from maxmargin.data import Dataset, save
+
+
+@pytest.fixture
+def fasta(tmp_path):
+    rng = np.random.default_rng(0)
+    texts = ["".join(row) for row in rng.choice(list("ACGT"), (200, 20))]
+    path = tmp_path / "sites.fasta"
+    lines = (f"> site {k}, label={1 if 'GA' in t else -1}\n{t}\n" for k, t in enumerate(texts))
+    path.write_text("".join(lines))
+    return path
+
+
+def test_strings_of_a_fasta_file(run, fasta, tmp_path):
+    model = tmp_path / "model"
+    arguments = ["--kind", "stream", "--memory", "20MB", "--features", "weighted_degree:3"]
+    done = run("train", *arguments, "--json", str(fasta), str(model))
+    told = json.loads(done.stdout)
+    assert told["certificate"]["relative_gap"] <= 1e-3
+    assert told["classes"] == [-1, 1]
+    assert told["features made"]["degree"] == 3
+    assert isinstance(load(model), StreamSVC)
+    lines = run("predict", str(fasta), str(model)).stdout.split()
+    assert len(lines) == 200
+    judged = json.loads(run("evaluate", "--json", str(fasta), str(model)).stdout)
+    assert judged["accuracy"] > 0.8
+    assert judged["roc_area"] > 0.85
+    assert "weighted_degree" in run("info", str(model)).stdout
+
+
+def test_numbers_with_a_checkpoint_and_weights(run, svm, tmp_path):
+    X, y = svm.blobs(500, 6)
+    save(Dataset(X, y), tmp_path / "rows.svm")
+    for _ in range(2):  # the second goes on from the first
+        run(
+            *("train", "--kind", "stream", "--class-weight", "1=2", "--memory", "50MB"),
+            *("--checkpoint", str(tmp_path / "state"), "--checkpoint-every", "0"),
+            *(str(tmp_path / "rows.svm"), str(tmp_path / "model")),
+        )
+    model = load(tmp_path / "model")
+    same = StreamSVC(class_weight={1.0: 2.0}).fit(X.astype(np.float32), y)
+    assert model.certificate_.primal == pytest.approx(same.certificate_.primal, rel=2e-3)
+    assert (tmp_path / "state").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--kind", "linear", "--features", "pairs"], "--features is for --kind stream"),
+        (["--kind", "stream", "--solver", "dual"], "--solver is for"),
+        (["--kind", "stream", "--features", "nonsense"], "none of"),
+        (["--kind", "stream", "--memory", "1KB"], "too small"),
+        (["--kind", "linear", "--format", "fasta"], "--kind stream"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(run, svm, tmp_path, arguments, message):
+    X, y = svm.blobs(50, 3)
+    path = tmp_path / "rows.svm"
+    save(Dataset(X, y), path)
+    done = run("train", *arguments, str(path), str(tmp_path / "model"))
+    assert done.exit_code != 0
+    assert message in " ".join(f"{done.stderr} {done.exception}".replace("│", " ").split())
+    assert not (tmp_path / "model").exists()
