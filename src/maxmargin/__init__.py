@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from maxmargin.estimators.measure import MeasureSVC
     from maxmargin.estimators.ordinal import OrdinalSVC
     from maxmargin.estimators.rank import RankSVM
+    from maxmargin.estimators.sparse_kernel import SparseKernelSVC
     from maxmargin.estimators.stream import StreamSVC
 
 __version__ = "0.1.0"
@@ -23,6 +24,7 @@ __all__ = [
     "MeasureSVC",
     "OrdinalSVC",
     "RankSVM",
+    "SparseKernelSVC",
     "StreamSVC",
     "__version__",
     "data",
@@ -40,6 +42,7 @@ _HOMES = {
     "MeasureSVC": "maxmargin.estimators.measure",
     "OrdinalSVC": "maxmargin.estimators.ordinal",
     "RankSVM": "maxmargin.estimators.rank",
+    "SparseKernelSVC": "maxmargin.estimators.sparse_kernel",
     "StreamSVC": "maxmargin.estimators.stream",
 }
 _FOLDERS = ("data", "metrics", "report")

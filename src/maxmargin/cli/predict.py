@@ -35,20 +35,10 @@ def predict(
     json: options.Json = False,
 ) -> None:
     """Print the predicted label of every row, one a line; of a rank model, its score."""
-    from maxmargin.cli import rows
-    from maxmargin.models import load_model
+    from maxmargin.cli.rows import model_and_rows
 
-    kept = load_model(model)
-    dataset = rows.read_for(
-        kept,
-        data,
-        format=format,
-        text=text,
-        target=target,
-        qid=qid,
-        zero_based=zero_based,
-        threads=threads,
-        dtype=dtype,
+    kept, dataset = model_and_rows(
+        model, data, format, target, qid, zero_based, threads, dtype, text
     )
     predictions = kinds.machine_of(kept).predict(kept, dataset.X, threads, scores)
     _write(_json(predictions) if json else _lines(predictions), out)

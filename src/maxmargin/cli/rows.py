@@ -168,6 +168,31 @@ def _letters(X: Any) -> np.ndarray:
     return X.letters[X.starts[0] : X.starts[-1]]
 
 
+def model_and_rows(
+    path: str,
+    source: str,
+    format: Format | AnyFormat | None,
+    target: str | None,
+    qid: str | None,
+    zero_based: bool | None,
+    threads: int | None,
+    dtype: str,
+    text: str | None = None,
+) -> tuple[Any, Dataset]:
+    """A model, and the rows it is to score, read as the options of a command say."""
+    from maxmargin.models import load_model
+
+    model = load_model(path)
+    options: dict[str, Any] = {
+        "format": format,
+        "target": target,
+        "qid": qid,
+        "zero_based": zero_based,
+    }
+    options["text"] = text
+    return model, read_for(model, source, threads=threads, dtype=dtype, **options)
+
+
 def label_names(classes: np.ndarray) -> list[str]:
     """Labels as text, integers as integers."""
     return [str(label) for label in np.asarray(classes).tolist()]

@@ -6,6 +6,7 @@ from maxmargin.estimators.linear_cv import LinearSVCCV
 from maxmargin.estimators.measure import MeasureSVC
 from maxmargin.estimators.ordinal import OrdinalSVC
 from maxmargin.estimators.rank import RankSVM
+from maxmargin.estimators.sparse_kernel import SparseKernelSVC
 from maxmargin.estimators.stream import StreamSVC
 
 __all__ = [
@@ -16,5 +17,6 @@ __all__ = [
     "MeasureSVC",
     "OrdinalSVC",
     "RankSVM",
+    "SparseKernelSVC",
     "StreamSVC",
 ]
