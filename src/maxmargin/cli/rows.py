@@ -178,6 +178,7 @@ def model_and_rows(
     zero_based: bool | None,
     threads: int | None,
     dtype: str,
+    text: str | None = None,
 ) -> tuple[Any, Dataset]:
     """A model, and the rows it is to score, read as the options of a command say."""
     from maxmargin.models import load_model
