@@ -55,9 +55,11 @@ struct Kink {
 
 struct Slopes {
   double low, high;  // sum of active B_i at both ends of the bracket
+  double value;      // sum of C_i over the rows active at its low end
   Slopes& operator+=(const Slopes& other) {
     low += other.low;
     high += other.high;
+    value += other.value;
     return *this;
   }
 };
@@ -76,19 +78,20 @@ MAXMARGIN_CLONES Slopes bracket_part(const double* q, const double* p, const dou
   constexpr std::size_t block = 512;
   const bool unbounded = high == kInfinity;
   const double end = unbounded ? 0.0 : high;
-  double slope_low = 0, slope_high = 0;
+  double slope_low = 0, slope_high = 0, value = 0;
   std::int32_t crossing[block];
   std::uint32_t found[block];
   for (std::size_t begin = range.begin; begin < range.end; begin += block) {
     const std::size_t count = std::min(block, range.end - begin);
     const double *Q = q + begin, *P = p + begin, *D = dp + begin;
-#pragma omp simd reduction(+ : slope_low, slope_high)
+#pragma omp simd reduction(+ : slope_low, slope_high, value)
     for (std::size_t i = 0; i < count; ++i) {
       const double B = -Q[i] * D[i], C = std::fabs(Q[i]) - Q[i] * P[i];
       const bool at_low = active_after(C, B, low);
       const bool at_high = unbounded ? B > 0 : active_after(C, B, end);
       slope_low += at_low ? B : 0.0;
       slope_high += at_high ? B : 0.0;
+      value += at_low ? C : 0.0;
       crossing[i] = at_low != at_high ? 1 : 0;
     }
     std::size_t kinks = 0;
@@ -102,7 +105,7 @@ MAXMARGIN_CLONES Slopes bracket_part(const double* q, const double* p, const dou
       inside.push_back({std::clamp(-C / B, low, high), std::fabs(B)});
     }
   }
-  return {slope_low, slope_high};
+  return {slope_low, slope_high, value};
 }
 
 // The root of k A0 + slope + (rises of kinks below k) within (low, high), by weighted selection.
@@ -202,6 +205,85 @@ double hinge_search(const double* q, const double* p, const double* dp, std::siz
       return select_root(kinks, A0, B0 + slopes.low, low, high);
     }
   }
+}
+
+// ---------------------------------------------------------------- line search over parts
+
+namespace {
+
+// Edges that cut the sorted kinks into `most` runs of about equal count; the last kink is the last
+// edge.
+void cut_evenly(const std::vector<Kink>& sorted, std::size_t most, std::vector<double>& edges) {
+  for (std::size_t j = 1; j <= most; ++j) {
+    const double k = sorted[sorted.size() * j / most - 1].k;
+    if (edges.empty() || k > edges.back()) edges.push_back(k);
+  }
+}
+
+// Adds kinks to the bins (previous edge, edge]; a bin that holds a kink below its edge is not
+// whole.
+void fill_bins(const std::vector<Kink>& kinks, const std::vector<double>& edges,
+               std::vector<double>& rises, bool& whole) {
+  for (const Kink& kink : kinks) {
+    const double* base = edges.data();
+    std::size_t length = edges.size();
+    while (length > 1) {  // the first edge not below the kink, without a branch
+      const std::size_t half = length / 2;
+      base += base[half - 1] < kink.k ? half : 0;
+      length -= half;
+    }
+    rises[static_cast<std::size_t>(base - edges.data())] += kink.rise;
+    whole &= *base == kink.k;
+  }
+}
+
+}  // namespace
+
+KinkSummary summarise_kinks(const double* q, const double* p, const double* dp, std::size_t n,
+                            double low, double high, std::size_t most, Pool& pool) {
+  const std::size_t parts = pieces(n);
+  std::vector<std::vector<Kink>> inside(parts);
+  std::vector<Slopes> sums(parts);
+  pool.run(parts, [&](std::size_t k) {
+    sums[k] = bracket_part(q, p, dp, part_of(n, parts, k), low, high, inside[k]);
+    // Rows whose loss does not change have no kink, however far.
+    std::erase_if(inside[k], [](const Kink& x) { return !(x.rise > 0) || x.k == kInfinity; });
+  });
+  KinkSummary summary;
+  for (const Slopes& sum : sums) {
+    summary.slope += sum.low;
+    summary.value += sum.value;
+  }
+  for (const auto& part : inside) summary.count += part.size();
+  if (summary.count == 0) return summary;
+
+  // A sample places the edges where sorting all kinks would take longer than the sweep did.
+  constexpr std::size_t sampled = 1 << 14;
+  const std::size_t stride = std::max<std::size_t>(1, summary.count / sampled);
+  std::vector<Kink> some;
+  double last = low;
+  for (const auto& part : inside)
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      last = std::max(last, part[i].k);
+      if (i % stride == 0) some.push_back(part[i]);
+    }
+  std::sort(some.begin(), some.end(), [](const Kink& a, const Kink& b) { return a.k < b.k; });
+  cut_evenly(some, std::min(most, some.size()), summary.edges);
+  if (summary.edges.back() < last) summary.edges.back() = last;
+
+  std::vector<std::vector<double>> rises(parts, std::vector<double>(summary.edges.size()));
+  std::vector<char> whole(parts, 1);
+  pool.run(parts, [&](std::size_t k) {
+    bool all = true;
+    fill_bins(inside[k], summary.edges, rises[k], all);
+    whole[k] = all;
+  });
+  summary.rises.assign(summary.edges.size(), 0.0);
+  for (std::size_t k = 0; k < parts; ++k) {
+    summary.complete = summary.complete && whole[k];
+    for (std::size_t j = 0; j < rises[k].size(); ++j) summary.rises[j] += rises[k][j];
+  }
+  return summary;
 }
 
 // ---------------------------------------------------------------- smoothed hinge

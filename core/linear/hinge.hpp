@@ -5,6 +5,7 @@
 //   hinge_i = max(0, |q_i| - q_i p_i)                                 l_i = -q_i where hinge_i > 0
 #pragma once
 #include <cstddef>
+#include <vector>
 
 #include "base/parallel.hpp"
 
@@ -22,6 +23,21 @@ double hinge_along(const double* q, const double* p, const double* dp, double k,
 // summed.
 double hinge_search(const double* q, const double* p, const double* dp, std::size_t n, double A0,
                     double B0, Pool& pool);
+
+// What a part of the rows tells about the slope of its loss along a line, between low and high (may
+// be infinite), so that a search over many parts needs a few numbers of each and no row:
+//   loss at k = value + k slope + (sum of rise_i (k - k_i) over kinks k_i in (low, k])
+struct KinkSummary {
+  double slope = 0, value = 0;  // sums of B_i and C_i over the rows active just after low
+  std::size_t count = 0;        // kinks in (low, high]
+  bool complete = true;         // every kink is one of the edges
+  std::vector<double> edges;    // increasing
+  std::vector<double> rises;    // sum of the rises of kinks in (previous edge, this edge]
+};
+// At most `most` edges: the kinks themselves if they are so few, else about equally many between
+// each two.
+KinkSummary summarise_kinks(const double* q, const double* p, const double* dp, std::size_t n,
+                            double low, double high, std::size_t most, Pool& pool);
 
 // The hinge smoothed by an augmented Lagrangian with multipliers C_i nu_i and penalty sigma C_i:
 //   t_i = sigma (1 - y_i p_i) + nu_i,   a_i = C_i clip(t_i, 0, 1)

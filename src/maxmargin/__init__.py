@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from maxmargin import data, metrics, report
+    from maxmargin import data, distributed, metrics, report
     from maxmargin.estimators import KernelSVC, KernelSVCCV, LinearSVC, LinearSVCCV
     from maxmargin.estimators.measure import MeasureSVC
     from maxmargin.estimators.ordinal import OrdinalSVC
@@ -24,6 +24,7 @@ __all__ = [
     "RankSVM",
     "__version__",
     "data",
+    "distributed",
     "load",
     "metrics",
     "report",
@@ -39,7 +40,7 @@ _HOMES = {
     "OrdinalSVC": "maxmargin.estimators.ordinal",
     "RankSVM": "maxmargin.estimators.rank",
 }
-_FOLDERS = ("data", "metrics", "report")
+_FOLDERS = ("data", "distributed", "metrics", "report")
 
 
 def load(path: str | os.PathLike) -> Any:

@@ -36,7 +36,25 @@ def read(
     from maxmargin import data
     from maxmargin.models.labels import whole_numbers
 
-    options: dict[str, Any] = {"dtype": dtype, "threads": threads}
+    options = reading_options(format, target, qid, zero_based, threads, dtype)
+    dataset = data.open(source, **options)
+    if dataset.y is not None:
+        dataset.y = whole_numbers(dataset.y)
+    return dataset
+
+
+def reading_options(
+    format: Format | None,
+    target: str | None,
+    qid: str | None,
+    zero_based: bool | None,
+    threads: int | None,
+    dtype: str,
+) -> dict[str, Any]:
+    """What was typed, as `data.open` knows it."""
+    options: dict[str, Any] = {"dtype": dtype}
+    if threads is not None:
+        options["threads"] = threads
     if format is not None:
         options["format"] = format.value
     if target is not None:
@@ -45,10 +63,7 @@ def read(
         options["qid"] = _position(qid)
     if zero_based is not None:
         options["zero_based"] = zero_based
-    dataset = data.open(source, **options)
-    if dataset.y is not None:
-        dataset.y = whole_numbers(dataset.y)
-    return dataset
+    return options
 
 
 def read_labelled(source: str, **options: Any) -> Dataset:

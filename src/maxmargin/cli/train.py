@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from maxmargin.cli import fitting, kinds, options
+from maxmargin.cli import cluster, fitting, kinds, options
 from maxmargin.cli.console import Messages, print_json, warn
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def train(
     qid: options.Query = None,
     zero_based: options.ZeroBased = None,
     dtype: options.Numbers = "float32",
+    scheduler: options.Scheduler = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
@@ -55,6 +56,8 @@ def train(
     from maxmargin.models import save
 
     kinds.check_options(kind.value, typed(context), solver.value)
+    if scheduler is not None:
+        cluster.check_options(kind.value, typed(context), solver.value)
     choices = fitting.Choices(
         C=C,
         tol=tol,
@@ -79,30 +82,36 @@ def train(
     check_target(path)
     start = time.perf_counter()
     messages.now(f"reading {data}")
-    dataset = rows.read_labelled(
-        data,
-        format=format,
-        target=target,
-        qid=qid,
-        zero_based=zero_based,
-        threads=threads,
-        dtype=dtype,
-    )
-    read = time.perf_counter()
-    fitted = machine.fit(dataset, choices, messages.callback())
+    told: dict[str, Any] = {
+        "format": format,
+        "target": target,
+        "qid": qid,
+        "zero_based": zero_based,
+    }
+    if scheduler is not None:
+        read = start  # workers read as part of the fit
+        reading = rows.reading_options(**told, threads=None, dtype=dtype)
+        files = cluster.files_of(data)
+        fitted, shape = cluster.fit(
+            kind.value, files, scheduler, choices, reading, messages.callback()
+        )
+    else:
+        dataset = rows.read_labelled(data, **told, threads=threads, dtype=dtype)
+        read = time.perf_counter()
+        fitted, shape = machine.fit(dataset, choices, messages.callback()), dataset.X.shape
     fit = time.perf_counter()
     save(fitted.model, path)
     messages.clear()
     report_status(fitted, tol)
     messages.say(
-        f"{dataset.X.shape[0]} rows x {dataset.X.shape[1]} features, "
+        f"{shape[0]} rows x {shape[1]} features, "
         f"{fitted.groups}, solver {fitted.model.solver}\n"
         f"{fitted.model.certificate}\n"
         f"read {read - start:.2f} s, fit {fit - read:.2f} s; model in {path}"
     )
     if json:
         print_json(
-            summary(kind.value, fitted.model, dataset.X.shape)
+            summary(kind.value, fitted.model, shape)
             | {"model": path, "read_seconds": read - start, "fit_seconds": fit - read}
         )
 

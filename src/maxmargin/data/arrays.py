@@ -19,6 +19,9 @@ class Rows(Protocol):
     n: int
     width: int
 
+    def zeros(self) -> np.ndarray:
+        """``X 0``, without a look at the data."""
+
     def predict(self, w: np.ndarray) -> np.ndarray:
         """``X w``, one number a row."""
 
@@ -63,6 +66,9 @@ class ArrayRows:
     def thinned(self, step: int) -> ArrayRows:
         """Every `step`-th row, where it lies."""
         return object.__new__(ArrayRows)._adopt(self.core.thinned(step), self.pool)
+
+    def zeros(self) -> np.ndarray:
+        return np.zeros(self.n)
 
     def predict(self, w: np.ndarray) -> np.ndarray:
         p = np.empty(self.n)

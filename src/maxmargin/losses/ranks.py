@@ -69,11 +69,11 @@ class Ranks(SearchedLoss):
         self.queries = int(np.sum(m > 0))
         if self.queries == 0:
             raise ValueError(_no_pairs(y, qid, weight))
-        self._scale(C * float(self.core.rows()[m > 0].sum()))
+        self.rescale(C * float(self.core.rows()[m > 0].sum()))
         if self.n >= 8 * SAMPLE:
             self._look_at_sample(y, query, weight)
 
-    def _scale(self, total: float) -> None:
+    def rescale(self, total: float) -> None:
         """Sets c_q so that ``sum_q c_q m_q`` is `total` = C N, each query with an equal part."""
         m = self.core.pairs()
         self.total = self.at_zero = total
@@ -91,7 +91,7 @@ class Ranks(SearchedLoss):
             loss = Ranks(y, 1.0, self.pool, query, weight)
         except ValueError:
             return  # no pair among the sampled rows
-        loss._scale(self.total)
+        loss.rescale(self.total)
         self.look_first_at(rows, loss)
 
     def known_subgradient(self) -> np.ndarray | None:

@@ -148,7 +148,7 @@ def train(
                 solutions = list(executor.map(solve, range(len(positives))))
     if any(solution.certificate.status is Status.CALLBACK for solution in solutions):
         solutions = [stopped_by_callback(solution) for solution in solutions]
-    model = _model(rows.d, classes, solver, solutions, plan)
+    model = linear_model(rows.d, classes, solver, solutions, plan)
     return Trained(model, solutions, cost)
 
 
@@ -187,32 +187,39 @@ def useful_threads(threads: int | None, rows: ArrayRows) -> int:
 def row_costs(
     classes: np.ndarray, codes: np.ndarray, plan: Plan, sample_weight: np.ndarray | None
 ) -> np.ndarray:
-    """``C_i``. Balanced class weights make every class weigh the same: n / (k n_j), by weight."""
+    """``C_i``: C times the weight of the row times that of its class."""
     n = len(codes)
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if weight.shape != (n,) or not np.isfinite(weight).all() or (weight < 0).any():
         raise ValueError(f"sample_weight must be {n} finite numbers >= 0")
     if plan.class_weight is None:
         return plan.C * weight
+    total = np.bincount(codes, weight, minlength=len(classes))
+    return weight * class_costs(classes, total, plan)[codes]
+
+
+def class_costs(classes: np.ndarray, total: np.ndarray, plan: Plan) -> np.ndarray:
+    """C times the weight of each class; `total` is what the rows of each weigh.
+
+    Balanced class weights make every class weigh the same: n / (k n_j), by weight.
+    """
+    if plan.class_weight is None:
+        return np.full(len(classes), plan.C)
     if isinstance(plan.class_weight, str):
         if plan.class_weight != "balanced":
             raise ValueError(
                 f"class_weight {plan.class_weight!r}: expected 'balanced' or a mapping"
             )
-        total = np.bincount(codes, weight, minlength=len(classes))
-        per_class = total.sum() / (len(classes) * np.where(total > 0, total, 1.0))
-    else:
-        unknown = [label for label in plan.class_weight if label not in classes.tolist()]
-        if unknown:
-            raise ValueError(
-                f"class_weight names {unknown!r}, which are no labels of y ({classes.tolist()!r})"
-            )
-        per_class = np.array([plan.class_weight.get(c, 1.0) for c in classes.tolist()], dtype=float)
-        if not np.isfinite(per_class).all() or (per_class < 0).any():
-            raise ValueError(
-                f"class_weight must map labels to numbers >= 0; got {plan.class_weight!r}"
-            )
-    return plan.C * weight * per_class[codes]
+        return plan.C * total.sum() / (len(classes) * np.where(total > 0, total, 1.0))
+    unknown = [label for label in plan.class_weight if label not in classes.tolist()]
+    if unknown:
+        raise ValueError(
+            f"class_weight names {unknown!r}, which are no labels of y ({classes.tolist()!r})"
+        )
+    per_class = np.array([plan.class_weight.get(c, 1.0) for c in classes.tolist()], dtype=float)
+    if not np.isfinite(per_class).all() or (per_class < 0).any():
+        raise ValueError(f"class_weight must map labels to numbers >= 0; got {plan.class_weight!r}")
+    return plan.C * per_class
 
 
 def pick_solver(rows: ArrayRows, cost: np.ndarray) -> str:
@@ -276,9 +283,10 @@ def _start(solution: Solution, cost: np.ndarray) -> Start:
     return Start(solution.w, np.clip(share, 0.0, 1.0))
 
 
-def _model(
+def linear_model(
     d: int, classes: np.ndarray, solver: str, solutions: list[Solution], plan: Plan
 ) -> LinearModel:
+    """What is kept of the solutions of all problems."""
     W = np.stack([solution.w for solution in solutions])
     return LinearModel(
         coef=np.ascontiguousarray(W[:, :d]),

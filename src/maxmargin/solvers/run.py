@@ -11,7 +11,13 @@ from collections.abc import Iterator
 from maxmargin import _core
 from maxmargin.problem import Certificate, Clock, Progress, Settings, Status
 
+Stopped = _core.Stopped  # raised by products and sums when the stop flag is
+
 PATIENCE = 500  # records without any progress of the gap: rounding errors rule
+
+
+class RowsLost(_core.Stopped):
+    """Rows that were there before can no longer be read: the run ends with its best point."""
 
 
 class Interrupts:
@@ -93,8 +99,11 @@ class Run:
             self.status = Status.STALLED
         return self.status is not None
 
-    def stopped(self) -> None:
-        """The stop flag was raised: say by whom."""
+    def stopped(self, reason: BaseException | None = None) -> None:
+        """The stop flag was raised, or rows were lost: say which, and by whom."""
+        if isinstance(reason, RowsLost):
+            self.status = Status.ROWS_LOST
+            return
         stop = self.settings.stop
         by_clock = stop is not None and stop.reason == _core.StopReason.time
         self.status = Status.MAX_TIME if by_clock else Status.INTERRUPTED

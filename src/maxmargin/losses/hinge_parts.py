@@ -1,0 +1,134 @@
+"""The exact line search of the hinge loss where rows lie in parts that never meet.
+
+    minimise over k >= 0    G(k)  = k^2 A0 / 2 + k B0 + sum_i max(0, C_i + k B_i)
+    slope to the right      G'(k) = k A0 + B0 + sum over {active just after k} B_i
+
+    B_i = -q_i dp_i,   C_i = |q_i| - q_i p_i     kink at k_i = -C_i / B_i: G' rises by |B_i|
+
+Each part tells its slope at the low end of a bracket, and how G' rises between a few edges of its
+own choice (`Summary`). Between its edges a part's rise is known up to one bin, so the sum over
+parts is known to lie in a band: the root lies where the band meets zero. That is the next bracket.
+Once the kinks in the bracket are so few that the parts list them all, the root is exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin import _core
+
+EDGES = 256  # of one part in one round: 4 KB
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What one part tells about the line within a bracket (low, high].
+
+    Parameters
+    ----------
+    slope, value : float
+        Sums of B_i and C_i over the rows active just after low.
+    count : int
+        Kinks in the bracket.
+    complete : bool
+        Whether every kink is one of the edges.
+    edges, rises : arrays
+        ``rises[j]`` sums |B_i| over the kinks in ``(edges[j - 1], edges[j]]``.
+    """
+
+    slope: float
+    value: float
+    count: int
+    complete: bool
+    edges: np.ndarray
+    rises: np.ndarray
+
+
+def summarise(
+    q: np.ndarray, p: np.ndarray, dp: np.ndarray, low: float, high: float, pool: _core.Pool
+) -> Summary:
+    """The summary of the rows with signed costs q, predictions p and their changes dp."""
+    slope, value, count, complete, edges, rises = _core.summarise_kinks(
+        q, p, dp, low, high, EDGES, pool
+    )
+    return Summary(slope, value, count, complete, np.array(edges), np.array(rises))
+
+
+def search(
+    ask: Callable[[float, float], Sequence[Summary]], A0: float, B0: float
+) -> tuple[float, float]:
+    """``k = argmin G`` and the loss there; `ask` gives the parts' summaries of a bracket."""
+    low, high, before = 0.0, math.inf, math.inf
+    while True:
+        line = _Line(ask(low, high), A0, B0)
+        if line.slope + low * A0 >= 0:
+            return low, line.loss(low)
+        if line.complete:
+            k = line.root(low, high)
+            return k, line.loss(k)
+        if line.count > 0.5 * before:  # parts unlike each other: halve what they disagree on
+            middle = float(np.median(line.edges))
+            if low < middle < high:
+                split = _Line(ask(middle, high), A0, B0)
+                low, high = (middle, high) if split.slope + middle * A0 < 0 else (low, middle)
+        else:
+            low, high = line.narrowed(low, high)
+        before = line.count
+
+
+class _Line:
+    """G' within a bracket, from the summaries of all parts added in their order."""
+
+    def __init__(self, summaries: Sequence[Summary], A0: float, B0: float) -> None:
+        self.summaries, self.A0 = summaries, A0
+        self.slope = B0 + sum(summary.slope for summary in summaries)
+        self.smooth = sum(summary.slope for summary in summaries)
+        self.value = sum(summary.value for summary in summaries)
+        self.count = sum(summary.count for summary in summaries)
+        self.complete = all(summary.complete for summary in summaries)
+        edges = np.concatenate([summary.edges for summary in summaries])
+        rises = np.concatenate([summary.rises for summary in summaries])
+        order = np.argsort(edges, kind="stable")
+        self.edges, self.rises = edges[order], rises[order]
+
+    def narrowed(self, low: float, high: float) -> tuple[float, float]:
+        """The part of the bracket where G' may change its sign."""
+        least = self.slope + self.edges * self.A0
+        most = least.copy()
+        for summary in self.summaries:
+            if not len(summary.edges):
+                continue
+            risen = np.concatenate(([0.0], np.cumsum(summary.rises)))
+            below = np.searchsorted(summary.edges, self.edges, side="right")
+            least += risen[below]
+            inside = (below < len(summary.edges)) & ~np.isin(self.edges, summary.edges)
+            most += risen[below + inside]
+        negative, positive = self.edges[most < 0], self.edges[least >= 0]
+        return (
+            max(low, float(negative[-1])) if len(negative) else low,
+            min(high, float(positive[0])) if len(positive) else high,
+        )
+
+    def root(self, low: float, high: float) -> float:
+        """Where G' changes its sign, all kinks being known."""
+        after = self.slope + np.cumsum(self.rises)
+        before = np.concatenate(([self.slope], after[:-1]))
+        j = int(np.argmax(after + self.edges * self.A0 >= 0)) if len(after) else 0
+        if not len(after) or after[j] + self.edges[j] * self.A0 < 0:  # beyond the last kink
+            slope = after[-1] if len(after) else self.slope
+            last = self.edges[-1] if len(after) else low
+            return min(max(-slope / self.A0, last), high) if self.A0 > 0 else float(last)
+        if before[j] + self.edges[j] * self.A0 < 0:
+            return float(self.edges[j])
+        first = self.edges[j - 1] if j else low
+        return float(np.clip(-before[j] / self.A0, first, self.edges[j]))
+
+    def loss(self, k: float) -> float:
+        """``sum_i max(0, C_i + k B_i)``: every kink passed adds its rise."""
+        passed = self.edges < k
+        rest = float(np.sum(self.rises[passed] * (k - self.edges[passed])))
+        return self.value + k * self.smooth + rest
