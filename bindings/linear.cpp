@@ -109,20 +109,22 @@ void bind_hinge(nb::module_& m) {
       Release(), nb::arg("q"), nb::arg("p"), nb::arg("dp"), nb::arg("k"), nb::arg("pool"));
   m.def(
       "summarise_kinks",
-      [](In<double> q, In<double> p, In<double> dp, double low, double high, std::size_t most,
-         Pool& pool) {
+      [](In<double> q, In<double> p, In<double> dp, double A0, double B0, double low, double high,
+         std::size_t most, Pool& pool) {
         check_length(p.shape(0), q.shape(0), "p");
         check_length(dp.shape(0), q.shape(0), "dp");
         check(most >= 1, "most must be at least 1");
         KinkSummary s;
         {
           nb::gil_scoped_release released;
-          s = summarise_kinks(q.data(), p.data(), dp.data(), q.shape(0), low, high, most, pool);
+          s = summarise_kinks(q.data(), p.data(), dp.data(), q.shape(0), A0, B0, low, high, most,
+                              pool);
         }
         return std::make_tuple(s.slope, s.value, s.count, s.complete, s.edges, s.rises);
       },
-      nb::arg("q"), nb::arg("p"), nb::arg("dp"), nb::arg("low"), nb::arg("high"), nb::arg("most"),
-      nb::arg("pool"), "(slope, value, count, complete, edges, rises) along a line");
+      nb::arg("q"), nb::arg("p"), nb::arg("dp"), nb::arg("A0"), nb::arg("B0"), nb::arg("low"),
+      nb::arg("high"), nb::arg("most"), nb::arg("pool"),
+      "(slope, value, count, complete, edges, rises) along a line");
   m.def(
       "smoothed_along",
       [](In<double> q, In<double> nu, double sigma, In<double> p, In<double> dp, double k,

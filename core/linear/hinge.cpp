@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <vector>
 
 #include "base/clones.hpp"
@@ -156,7 +157,8 @@ std::pair<double, double> sampled_bracket(const double* q, const double* p, cons
   for (std::size_t i = stride / 2; i < n; i += stride) {
     const double B = -q[i] * dp[i], C = std::fabs(q[i]) - q[i] * p[i];
     if (active_after(C, B, 0)) slope += weight * B;
-    if (active_after(C, B, 0) != (B > 0)) kinks.push_back({-C / B, weight * std::fabs(B)});
+    if (B != 0 && active_after(C, B, 0) != (B > 0))
+      kinks.push_back({-C / B, weight * std::fabs(B)});
   }
   std::sort(kinks.begin(), kinks.end(), [](const Kink& a, const Kink& b) { return a.k < b.k; });
   std::size_t position = 0;
@@ -237,31 +239,14 @@ void fill_bins(const std::vector<Kink>& kinks, const std::vector<double>& edges,
   }
 }
 
-}  // namespace
-
-KinkSummary summarise_kinks(const double* q, const double* p, const double* dp, std::size_t n,
-                            double low, double high, std::size_t most, Pool& pool) {
-  const std::size_t parts = pieces(n);
-  std::vector<std::vector<Kink>> inside(parts);
-  std::vector<Slopes> sums(parts);
-  pool.run(parts, [&](std::size_t k) {
-    sums[k] = bracket_part(q, p, dp, part_of(n, parts, k), low, high, inside[k]);
-    // Rows whose loss does not change have no kink, however far.
-    std::erase_if(inside[k], [](const Kink& x) { return !(x.rise > 0) || x.k == kInfinity; });
-  });
-  KinkSummary summary;
-  for (const Slopes& sum : sums) {
-    summary.slope += sum.low;
-    summary.value += sum.value;
-  }
-  for (const auto& part : inside) summary.count += part.size();
-  if (summary.count == 0) return summary;
-
+// Edges and rises of listed kinks, in pieces.
+void summarise_listed(const std::vector<std::vector<Kink>>& inside, std::size_t most,
+                      KinkSummary& summary, Pool& pool) {
   // A sample places the edges where sorting all kinks would take longer than the sweep did.
   constexpr std::size_t sampled = 1 << 14;
   const std::size_t stride = std::max<std::size_t>(1, summary.count / sampled);
   std::vector<Kink> some;
-  double last = low;
+  double last = 0;
   for (const auto& part : inside)
     for (std::size_t i = 0; i < part.size(); ++i) {
       last = std::max(last, part[i].k);
@@ -271,18 +256,78 @@ KinkSummary summarise_kinks(const double* q, const double* p, const double* dp, 
   cut_evenly(some, std::min(most, some.size()), summary.edges);
   if (summary.edges.back() < last) summary.edges.back() = last;
 
-  std::vector<std::vector<double>> rises(parts, std::vector<double>(summary.edges.size()));
-  std::vector<char> whole(parts, 1);
-  pool.run(parts, [&](std::size_t k) {
+  std::vector<std::vector<double>> rises(inside.size(), std::vector<double>(summary.edges.size()));
+  std::vector<char> whole(inside.size(), 1);
+  pool.run(inside.size(), [&](std::size_t k) {
     bool all = true;
     fill_bins(inside[k], summary.edges, rises[k], all);
     whole[k] = all;
   });
   summary.rises.assign(summary.edges.size(), 0.0);
-  for (std::size_t k = 0; k < parts; ++k) {
+  for (std::size_t k = 0; k < inside.size(); ++k) {
     summary.complete = summary.complete && whole[k];
     for (std::size_t j = 0; j < rises[k].size(); ++j) summary.rises[j] += rises[k][j];
   }
+}
+
+// Sums of B_i and C_i over the rows active just after 0, and of B_i far out.
+MAXMARGIN_CLONES Slopes ends_part(const double* q, const double* p, const double* dp, Range range) {
+  double slope = 0, far = 0, value = 0;
+#pragma omp simd reduction(+ : slope, far, value)
+  for (std::size_t i = range.begin; i < range.end; ++i) {
+    const double B = -q[i] * dp[i], C = std::fabs(q[i]) - q[i] * p[i];
+    const bool active = active_after(C, B, 0);
+    slope += active ? B : 0.0;
+    far += B > 0 ? B : 0.0;
+    value += active ? C : 0.0;
+  }
+  return {slope, far, value};
+}
+
+// The whole line seen from a bracket of it: what rises before and beyond as one bin each.
+void widen(const double* q, const double* p, const double* dp, std::size_t n, double low,
+           double high, double slope_high, KinkSummary& summary, Pool& pool) {
+  const Slopes ends =
+      sum_pieces<Slopes>(n, pool, [&](Range range) { return ends_part(q, p, dp, range); });
+  if (low > 0) {
+    summary.edges.insert(summary.edges.begin(), low);
+    summary.rises.insert(summary.rises.begin(), summary.slope - ends.low);
+  }
+  if (high < kInfinity) {
+    summary.edges.push_back(kInfinity);
+    summary.rises.push_back(ends.high - slope_high);
+  }
+  summary.slope = ends.low;
+  summary.value = ends.value;
+  summary.complete = summary.complete && low == 0 && high == kInfinity;
+}
+
+}  // namespace
+
+KinkSummary summarise_kinks(const double* q, const double* p, const double* dp, std::size_t n,
+                            double A0, double B0, double low, double high, std::size_t most,
+                            Pool& pool) {
+  const bool whole_line = low == 0 && high == kInfinity;
+  if (whole_line) std::tie(low, high) = sampled_bracket(q, p, dp, n, A0, B0);
+  const std::size_t parts = pieces(n);
+  std::vector<std::vector<Kink>> inside(parts);
+  std::vector<Slopes> sums(parts);
+  pool.run(parts, [&](std::size_t k) {
+    sums[k] = bracket_part(q, p, dp, part_of(n, parts, k), low, high, inside[k]);
+    // Rows whose loss does not change have no kink, however far.
+    std::erase_if(inside[k], [](const Kink& x) { return !(x.rise > 0) || x.k == kInfinity; });
+  });
+  KinkSummary summary;
+  double slope_high = 0;
+  for (const Slopes& sum : sums) {
+    summary.slope += sum.low;
+    summary.value += sum.value;
+    slope_high += sum.high;
+  }
+  for (const auto& part : inside) summary.count += part.size();
+  if (summary.count > 0) summarise_listed(inside, most, summary, pool);
+  if (whole_line && (low > 0 || high < kInfinity))
+    widen(q, p, dp, n, low, high, slope_high, summary, pool);
   return summary;
 }
 

@@ -31,13 +31,15 @@ struct KinkSummary {
   double slope = 0, value = 0;  // sums of B_i and C_i over the rows active just after low
   std::size_t count = 0;        // kinks in (low, high]
   bool complete = true;         // every kink is one of the edges
-  std::vector<double> edges;    // increasing
+  std::vector<double> edges;    // increasing; the last may be infinite
   std::vector<double> rises;    // sum of the rises of kinks in (previous edge, this edge]
 };
 // At most `most` edges: the kinks themselves if they are so few, else about equally many between
-// each two.
+// each two. On the whole line (low = 0, high infinite) they lie where a sample finds the root for
+// slope k A0 + B0 + the part's own, which should be the part's share of all.
 KinkSummary summarise_kinks(const double* q, const double* p, const double* dp, std::size_t n,
-                            double low, double high, std::size_t most, Pool& pool);
+                            double A0, double B0, double low, double high, std::size_t most,
+                            Pool& pool);
 
 // The hinge smoothed by an augmented Lagrangian with multipliers C_i nu_i and penalty sigma C_i:
 //   t_i = sigma (1 - y_i p_i) + nu_i,   a_i = C_i clip(t_i, 0, 1)

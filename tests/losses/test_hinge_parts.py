@@ -5,9 +5,10 @@ import pytest
 
 from maxmargin import _core
 from maxmargin.losses import Hinge
-from maxmargin.losses.hinge_parts import EDGES, search, summarise
+from maxmargin.losses.hinge_parts import edges_of_each, search, summarise
 
 POOL = _core.Pool(1)
+EDGES = edges_of_each(1000)
 
 
 def line(n, seed, *, ties=False, ordered=False):
@@ -27,7 +28,16 @@ def searched(q, p, dp, parts, A0, B0):
     asked = []
 
     def ask(low, high):
-        told = [summarise(q[i], p[i], dp[i], low, high, POOL) for i in pieces]
+        told = [
+            summarise(
+                *(values[i] for values in (q, p, dp)),
+                (low, high),
+                (A0 * len(i) / len(q), B0 * len(i) / len(q)),
+                EDGES,
+                POOL,
+            )
+            for i in pieces
+        ]
         asked.append(max(len(summary.edges) for summary in told))
         return told
 
@@ -46,7 +56,20 @@ def test_parts_find_the_exact_minimum_in_a_few_rounds(n, parts, how, A0, B0):
     assert loss == pytest.approx(R, rel=1e-12)
     found, best = (k * (k * A0 / 2 + B0) + R for k, R in ((k, R), (k_all, R_all)))
     assert found == pytest.approx(best, rel=1e-12, abs=1e-9)
-    assert rounds <= 6 and told <= EDGES
+    assert rounds <= 6 and told <= EDGES + 2
+
+
+def test_a_few_kinks_beside_very_many_equal_ones_are_found():
+    """A sample of the kinks may see one value only."""
+    n = 100_000
+    q, p, dp = np.ones(n), np.zeros(n), np.ones(n)  # all kinks at 1
+    p[[5, 70_001]] = [0.5, 0.25]
+    dp[[5, 70_001]] = 100.0
+    for B0 in (-1.0, n - 50.0, n + 50.0):
+        k, R, _, _ = searched(q, p, dp, 2, 1e-3, B0)
+        best, lowest = Hinge(q, np.ones(n), POOL).search(p, dp, 1e-3, B0)
+        assert k == pytest.approx(best, rel=1e-12)
+        assert lowest == pytest.approx(R, rel=1e-9)
 
 
 def test_a_direction_that_only_rises_is_not_taken():
@@ -59,5 +82,5 @@ def test_a_direction_that_only_rises_is_not_taken():
 
 def test_rows_that_do_not_move_have_no_kinks():
     q, p, _ = line(100, 0)
-    summary = summarise(q, p, np.zeros(100), 0.0, np.inf, POOL)
+    summary = summarise(q, p, np.zeros(100), (0.0, np.inf), (1.0, -1.0), EDGES, POOL)
     assert (summary.count, summary.complete, summary.slope) == (0, True, 0.0)

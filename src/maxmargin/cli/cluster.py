@@ -57,11 +57,15 @@ def fit(
     choices: Choices,
     reading: dict[str, Any],
     callback: Callback | None,
+    path: str,
 ) -> tuple[Fitted, tuple[int, int]]:
-    """The model, and the rows and columns it was trained on."""
+    """The model, and the rows and columns it was trained on.
+
+    If a partition is lost for good the best model so far is written to `path`.
+    """
     from sklearn.exceptions import ConvergenceWarning
 
-    from maxmargin.distributed.errors import dask_modules
+    from maxmargin.distributed.errors import PartitionError, dask_modules
     from maxmargin.models.labels import whole_numbers
 
     _, distributed = dask_modules()
@@ -70,13 +74,27 @@ def fit(
         estimator.set_params(client=client)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the command says so itself
-            estimator.fit(files)
+            try:
+                estimator.fit(files)
+            except PartitionError as error:
+                raise ValueError(f"{error}{_rescued(error.model, path)}") from error
     model = replace(estimator.to_model(), index_base=estimator.index_base_)
     groups = f"{len(files)} partitions"
     if kind != "rank":
         model = replace(model, classes=whole_numbers(model.classes))
         groups = f"{len(model.classes)} classes, {groups}"
     return Fitted(model, estimator.history_, groups), (estimator.n_samples_, model.n_features)
+
+
+def _rescued(model: Any, path: str) -> str:
+    """Keeps what a failed fit has, and says so."""
+    from maxmargin.models import save
+
+    if model is None:
+        return ""
+    save(model, path)
+    gap = model.certificate.relative_gap
+    return f"; the best model so far, at most {gap:.2g} above the best possible, is in {path}"
 
 
 def _estimator(kind: str, choices: Choices, callback: Callback | None) -> Any:

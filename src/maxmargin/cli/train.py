@@ -93,7 +93,7 @@ def train(
         reading = rows.reading_options(**told, threads=None, dtype=dtype)
         files = cluster.files_of(data)
         fitted, shape = cluster.fit(
-            kind.value, files, scheduler, choices, reading, messages.callback()
+            kind.value, files, scheduler, choices, reading, messages.callback(), path
         )
     else:
         dataset = rows.read_labelled(data, **told, threads=threads, dtype=dtype)

@@ -70,8 +70,8 @@ class ArrayRows:
     def zeros(self) -> np.ndarray:
         return np.zeros(self.n)
 
-    def predict(self, w: np.ndarray) -> np.ndarray:
-        p = np.empty(self.n)
+    def predict(self, w: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        p = np.empty(self.n) if out is None else out
         _core.predict(self.core, w, p, self.pool)
         return p
 
@@ -83,8 +83,15 @@ class ArrayRows:
     def inner(self, x: np.ndarray, y: np.ndarray) -> float:
         return _core.inner(x, y, self.pool)
 
-    def blend(self, alpha: float, x: np.ndarray, beta: float, y: np.ndarray) -> np.ndarray:
-        out = np.empty(len(x))
+    def blend(
+        self,
+        alpha: float,
+        x: np.ndarray,
+        beta: float,
+        y: np.ndarray,
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        out = np.empty(len(x)) if out is None else out
         _core.blend(alpha, x, beta, y, out, self.pool)
         return out
 

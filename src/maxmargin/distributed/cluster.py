@@ -36,7 +36,7 @@ Sent = tuple[Order, list[np.ndarray | None]]
 
 
 class Cluster:
-    """The parts of one fit. `stop` raises `Stopped` out of any round.
+    """The parts of one fit. A raised stop flag ends the waiting for any round with `Stopped`.
 
     After `PartitionError` the error is in `failure`, and every round raises `RowsLost`.
     """
@@ -50,21 +50,26 @@ class Cluster:
         self._parts = [self._read(number) for number in range(len(self.sources))]
         self._homes: list[tuple[str, ...]] = [()] * len(self._parts)
 
+    @property
+    def n_parts(self) -> int:
+        return len(self._parts)
+
     def settle(self) -> None:
         """Waits until every part is read, and notes where."""
-        self._fetch([self._submit(len_of, number) for number in range(len(self._parts))])
+        self.ask(len_of)
         self._find_homes()
 
     def ask(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """``function(part, *arguments)`` of every part."""
         futures = [self._submit(function, k, *arguments) for k in range(len(self._parts))]
-        return self._fetch(futures)
+        return self._fetch(futures, self.stop)
 
     def run(
         self,
         sent: Sent,
         again: Callable[[], Sent],
         total: bool,
+        stop: Any,
         pieces: Sequence[np.ndarray] | None = None,
     ) -> Any:
         """One round: the results of an order on all parts, or their sum.
@@ -84,7 +89,7 @@ class Cluster:
         futures = [give(number, order, ws_sent) for number in range(len(self._parts))]
         while True:
             tops = futures if not total or small else [tree(futures, self._add)]
-            results = self._fetch(tops, leaves=futures)
+            results = self._fetch(tops, stop, leaves=futures)
             if total:
                 results = [tree(results, parts.add)]
             forgotten: frozenset[int] = frozenset().union(
@@ -142,7 +147,7 @@ class Cluster:
         _, distributed = dask_modules()
         distributed.fire_and_forget(future)
 
-    def _fetch(self, futures: list[Any], leaves: list[Any] | None = None) -> list[Any]:
+    def _fetch(self, futures: list[Any], stop: Any, leaves: list[Any] | None = None) -> list[Any]:
         """Results, with an eye on the stop flag."""
         if self.failure is not None:
             raise RowsLost(str(self.failure))
@@ -156,7 +161,7 @@ class Cluster:
             except TimeoutError:
                 if pending.done():
                     raise
-                if self.stop is not None and self.stop.poll():
+                if stop is not None and stop.poll():
                     pending.cancel()
                     raise Stopped("stopped before the end") from None
             except Exception as error:

@@ -30,10 +30,11 @@ class RemoteRows:
 
     def __matmul__(self, w: np.ndarray) -> np.ndarray:
         with blaming(self.fit.cluster):
-            return self.rows(0.0, 1).predict(w)
+            return self.rows(0.0, 1, None).predict(w)  # one pass, even after an interrupt
 
-    def rows(self, bias: float, threads: int) -> GatheredRows:
-        return GatheredRows(self.fit.cluster, self.fit.shape.layout(bias, threads), self.fit.sizes)
+    def rows(self, bias: float, threads: int, stop: Any) -> GatheredRows:
+        layout = self.fit.shape.layout(bias, threads)
+        return GatheredRows(self.fit.cluster, layout, self.fit.sizes, stop)
 
     def column(self, name: str) -> np.ndarray | None:
         """Labels, weights or queries of all rows."""
@@ -51,8 +52,9 @@ def solve_gathered(
     w0: np.ndarray | None,
 ) -> Solution:
     """The bundle loop with the loss evaluated here, on all threads granted."""
-    rows = X.rows(plan.bias, plan.threads or 1)
-    solution = solve(rows, make_loss(new_pool(granted_cpus())), plan, X.fit.cluster.stop, w0)
+    stop = X.fit.new_stop()
+    rows = X.rows(plan.bias, plan.threads or 1, stop)
+    solution = solve(rows, make_loss(new_pool(granted_cpus())), plan, stop, w0)
     if X.fit.failure is None:
         X.fit.cluster.end(rows.key)
     return solution

@@ -58,8 +58,15 @@ class DaskHinge(SummedLoss):
     """The hinge loss of all parts."""
 
     def search(self, p: Vector, dp: Vector, A0: float, B0: float) -> tuple[float, float]:
+        most = hinge_parts.edges_of_each(self.rows.cluster.n_parts)
+
+        density = (A0 / self.n, B0 / self.n)
+
         def ask(low: float, high: float) -> list[hinge_parts.Summary]:
-            return self.rows.each(summarise_line, p, dp, low=low, high=high)
+            bracket = (low, high)
+            return self.rows.each(
+                summarise_line, p, dp, bracket=bracket, density=density, most=most
+            )
 
         return hinge_parts.search(ask, A0, B0)
 
@@ -68,11 +75,17 @@ class DaskHinge(SummedLoss):
 
 
 def summarise_line(
-    memory: Memory, p: np.ndarray, dp: np.ndarray, low: float, high: float
+    memory: Memory,
+    p: np.ndarray,
+    dp: np.ndarray,
+    bracket: tuple[float, float],
+    density: tuple[float, float],
+    most: int,
 ) -> hinge_parts.Summary:
-    """A part's kinks between low and high, in a few numbers."""
+    """A part's kinks within the bracket, in a few numbers; `density` is A0 and B0 a row."""
     loss: Any = memory.loss
-    return hinge_parts.summarise(loss.q, p, dp, low, high, loss.pool)
+    share = (density[0] * loss.n, density[1] * loss.n)
+    return hinge_parts.summarise(loss.q, p, dp, bracket, share, most, loss.pool)
 
 
 # ------------------------------------------------------------------------------------------ ranks
@@ -99,7 +112,7 @@ class NoPairs:
 
     pairs = 0.0
 
-    def evaluate(self, p: np.ndarray) -> tuple[float, np.ndarray]:
+    def evaluate(self, p: np.ndarray, out: np.ndarray | None = None) -> tuple[float, np.ndarray]:
         return 0.0, np.zeros(len(p))
 
 
@@ -132,6 +145,7 @@ class DaskRanks(SummedLoss):
     def search(self, p: Vector, dp: Vector, A0: float, B0: float) -> tuple[float, float]:
         """As `losses.line_search`, each evaluation a round."""
         line = _Line(self.rows, p, dp, A0, B0)
+        line.look_at(0.0, self._step)  # both in one round
         best = minimise(line, line(0.0), self._step)
         self._end = None
         if best.k > 0:
@@ -151,16 +165,32 @@ class _Line:
 
     def __init__(self, rows: DaskRows, p: Vector, dp: Vector, A0: float, B0: float) -> None:
         self.rows, self.p, self.dp, self.A0, self.B0 = rows, p, dp, A0, B0
+        self._seen: dict[float, SearchPoint] = {}
+
+    def look_at(self, *ks: float) -> None:
+        """Evaluates G at some places in one round."""
+        (sums,) = self.rows.total(along, self.p, self.dp, ks=ks)
+        for k, (R, slope) in zip(ks, sums.tolist()):
+            G = 0.5 * k * k * self.A0 + k * self.B0 + R
+            self._seen[k] = SearchPoint(k, G, k * self.A0 + self.B0 + slope, R)
 
     def __call__(self, k: float) -> SearchPoint:
-        (sums,) = self.rows.total(along, self.p, self.dp, k=k)
-        R, slope = float(sums[0]), float(sums[1])
-        G = 0.5 * k * k * self.A0 + k * self.B0 + R
-        return SearchPoint(k, G, k * self.A0 + self.B0 + slope, R)
+        if k not in self._seen:
+            self.look_at(k)
+        return self._seen[k]
 
 
-def along(memory: Memory, p: np.ndarray, dp: np.ndarray, k: float) -> tuple[np.ndarray]:
-    """A part's share of R and of its slope at ``p + k dp``."""
+def along(
+    memory: Memory, p: np.ndarray, dp: np.ndarray, ks: tuple[float, ...]
+) -> tuple[np.ndarray]:
+    """A part's share of R and of its slope at ``p + k dp``, for some k."""
     assert memory.loss is not None
-    R, l = memory.loss.evaluate(memory.rows.blend(1.0, p, k, dp))  # noqa: E741
-    return (np.array([R, memory.rows.inner(l, dp)]),)
+    found = []
+    at = memory.room()
+    for k in ks:
+        memory.rows.blend(1.0, p, k, dp, at)
+        R, l = memory.loss.evaluate(at, memory.room())  # noqa: E741
+        found.append((R, memory.rows.inner(l, dp)))
+        memory.give_back(l)
+    memory.give_back(at)
+    return (np.array(found),)

@@ -44,8 +44,8 @@ class Forgotten:
 class LocalLoss(Protocol):
     """The loss of one part's predictions."""
 
-    def evaluate(self, p: np.ndarray) -> tuple[float, np.ndarray]:
-        """``R(p)`` and a subgradient."""
+    def evaluate(self, p: np.ndarray, out: np.ndarray | None = None) -> tuple[float, np.ndarray]:
+        """``R(p)`` and a subgradient, which may be written to `out`."""
 
 
 class Task(Protocol):
@@ -119,12 +119,29 @@ class Part:
 
 
 class Memory:
-    """What a part remembers of one problem: its loss, and vectors by their tags."""
+    """What a part remembers of one problem: its loss, and vectors by their tags.
+
+    Arrays of vectors that are no longer needed are used again: workers give freed memory back to
+    the system, and getting it anew takes longer than a sum over it.
+    """
 
     def __init__(self, part: Part, task: Task) -> None:
         self.rows = part.rows(task.layout)
         self.loss = task.loss(part, self.rows)
         self.vectors: dict[int, np.ndarray] = {}
+        self._spare: list[np.ndarray] = []
+
+    def room(self) -> np.ndarray:
+        """An array of one number a row."""
+        return self._spare.pop() if self._spare else np.empty(self.rows.n)
+
+    def give_back(self, array: np.ndarray) -> None:
+        self._spare.append(array)
+
+    def keep(self, tags: frozenset[int]) -> None:
+        """Forgets all other vectors."""
+        for tag in [tag for tag in self.vectors if tag not in tags]:
+            self.give_back(self.vectors.pop(tag))
 
     def carry_out(self, program: Sequence[Step], ws: Sequence[np.ndarray | None]) -> bool:
         """Makes the vectors of a program; False if one it builds on is not here."""
@@ -133,13 +150,14 @@ class Memory:
                 continue
             if step.blend is None:
                 w = ws[step.w]
-                self.vectors[step.tag] = self.rows.zeros() if w is None else self.rows.predict(w)
+                made = self.rows.zeros() if w is None else self.rows.predict(w, self.room())
+                self.vectors[step.tag] = made
                 continue
             alpha, x, beta, y = step.blend
             if x not in self.vectors or y not in self.vectors:
                 return False
-            blended = self.rows.blend(alpha, self.vectors[x], beta, self.vectors[y])
-            self.vectors[step.tag] = blended
+            made = self.rows.blend(alpha, self.vectors[x], beta, self.vectors[y], self.room())
+            self.vectors[step.tag] = made
         return True
 
 
@@ -174,7 +192,7 @@ def work(part: Part, order: Order, piece: np.ndarray | None, *ws: np.ndarray | N
         return Forgotten(frozenset({part.number}))
     given = found if piece is None else [*found, piece]
     result = order.job(memory, *given, **order.options)
-    memory.vectors = {tag: v for tag, v in memory.vectors.items() if tag in order.keep}
+    memory.keep(order.keep)
     return result
 
 
@@ -201,8 +219,10 @@ def add(*results: Any) -> Any:
 def touch(memory: Memory, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The part's share of ``R``, ``<l, p>`` and ``X^T l``, l a subgradient at p."""
     assert memory.loss is not None
-    R, l = memory.loss.evaluate(p)  # noqa: E741
-    return np.array([R, memory.rows.inner(l, p)]), memory.rows.combine(l)
+    R, l = memory.loss.evaluate(p, memory.room())  # noqa: E741
+    result = np.array([R, memory.rows.inner(l, p)]), memory.rows.combine(l)
+    memory.give_back(l)
+    return result
 
 
 def dot(memory: Memory, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray]:
@@ -212,7 +232,7 @@ def dot(memory: Memory, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray]:
 
 def values(memory: Memory, p: np.ndarray) -> np.ndarray:
     """The vector itself: only where the driver must see every prediction."""
-    return p
+    return p.copy()  # the part goes on to use its own
 
 
 def combine(memory: Memory, l: np.ndarray) -> tuple[np.ndarray]:  # noqa: E741

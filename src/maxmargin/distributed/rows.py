@@ -17,7 +17,7 @@ import numpy as np
 
 from maxmargin.data.cpus import new_pool
 from maxmargin.distributed import parts
-from maxmargin.distributed.cluster import Cluster
+from maxmargin.distributed.cluster import Cluster, Sent
 from maxmargin.distributed.parts import Layout, Order, Task
 from maxmargin.distributed.vectors import Subgradient, Vector, Vectors, blended
 from maxmargin.solvers.vectors import inner
@@ -26,8 +26,8 @@ from maxmargin.solvers.vectors import inner
 class DaskRows:
     """The rows of all parts. A `Rows` for the bundle loop; its vectors are `Vector`s."""
 
-    def __init__(self, cluster: Cluster, task: Task, n: int) -> None:
-        self.cluster, self.task, self.n = cluster, task, n
+    def __init__(self, cluster: Cluster, task: Task, n: int, stop: Any = None) -> None:
+        self.cluster, self.task, self.n, self.stop = cluster, task, n, stop
         self.width = task.layout.width
         self.pool = new_pool(1)  # for the driver's own sums over w-sized vectors
         self._vectors = Vectors()
@@ -70,7 +70,7 @@ class DaskRows:
 
         steps, ws = self._vectors.program(needs)
         result = self.cluster.run(
-            order(steps, ws), lambda: order(*self._vectors.from_scratch(needs)), total
+            order(steps, ws), lambda: order(*self._vectors.from_scratch(needs)), total, self.stop
         )
         self._vectors.note_made(steps)
         return result
@@ -89,8 +89,10 @@ class PlainTask:
 class GatheredRows:
     """Rows whose predictions come to the driver, n numbers a product, and whose l's go back."""
 
-    def __init__(self, cluster: Cluster, layout: Layout, sizes: list[int]) -> None:
-        self._rows = DaskRows(cluster, PlainTask(layout), sum(sizes))
+    def __init__(
+        self, cluster: Cluster, layout: Layout, sizes: list[int], stop: Any = None
+    ) -> None:
+        self._rows = DaskRows(cluster, PlainTask(layout), sum(sizes), stop)
         self.n, self.width, self.pool = self._rows.n, self._rows.width, self._rows.pool
         self.key = self._rows.task.key
         self._cuts = np.cumsum(sizes)[:-1]
@@ -104,7 +106,8 @@ class GatheredRows:
     def combine(self, l: np.ndarray) -> np.ndarray:  # noqa: E741
         order = Order(self._rows.task, parts.combine, (), (), frozenset(), {})
         pieces = np.split(l, self._cuts)
-        return self._rows.cluster.run((order, []), lambda: (order, []), True, pieces)[0]
+        sent: Sent = (order, [])
+        return self._rows.cluster.run(sent, lambda: sent, True, self._rows.stop, pieces)[0]
 
     def inner(self, x: np.ndarray, y: np.ndarray) -> float:
         return inner(x, y)

@@ -28,7 +28,7 @@ from maxmargin.distributed.sources import Source
 from maxmargin.models.training import Plan, class_costs
 from maxmargin.problem import Clock, Settings, Solution, Status
 from maxmargin.solvers import bundle
-from maxmargin.solvers.run import Interrupts, RowsLost, catch_interrupts
+from maxmargin.solvers.run import Interrupts, RowsLost, Stopped, catch_interrupts
 
 SIDE_BY_SIDE = 4  # problems at a time: each has a handful of vectors of one number a row
 
@@ -57,32 +57,47 @@ class Fit:
     shape: Shape
     sizes: list[int]
     interrupts: Interrupts
+    max_time: float | None
+    clock: Clock
 
     @property
     def failure(self) -> PartitionError | None:
         return self.cluster.failure
 
+    def new_stop(self, rounds: int = 1) -> Any:
+        """The flag of the next problem, with its share of the time left for so many rounds."""
+        if self.max_time is None:
+            return self.interrupts.new_stop()
+        return self.interrupts.new_stop(max(self.max_time - self.clock(), 0.0) / rounds)
+
 
 @contextmanager
 def fitting(client: Any, sources: Sequence[Source], max_time: float | None) -> Iterator[Fit]:
-    """Parts read and looked at. Their memory is given back at the end."""
+    """Parts read and looked at; reading counts for `max_time`, but is not cut short by it.
+
+    Their memory is given back at the end.
+    """
+    clock = Clock()
     with catch_interrupts() as interrupts:
-        cluster = Cluster(client_of(client), sources, interrupts.new_stop(max_time))
+        cluster = Cluster(client_of(client), sources, interrupts.new_stop())
         with blaming(cluster):
             cluster.settle()
             shapes = cluster.ask(describe.shape_of)
         whole = describe.whole_shape(shapes, [source.name for source in sources])
-        yield Fit(cluster, whole, [shape.n for shape in shapes], interrupts)
+        sizes = [shape.n for shape in shapes]
+        yield Fit(cluster, whole, sizes, interrupts, max_time, clock)
 
 
 @contextmanager
 def blaming(cluster: Cluster) -> Iterator[None]:
-    """Where there is no model yet, a partition's failure is simply raised."""
+    """Where there is no model yet, a partition's failure or an interrupt is simply raised."""
     try:
         yield
     except RowsLost:
         assert cluster.failure is not None
         raise cluster.failure from cluster.failure.__cause__
+    except Stopped:
+        raise KeyboardInterrupt from None
 
 
 def solve(
@@ -111,15 +126,12 @@ def solve_classes(
     if starts is not None and (len(starts), len(starts[0])) != (len(positives), layout.width):
         starts = None
     side_by_side = min(SIDE_BY_SIDE, len(positives))
-    clock = Clock()
 
     def one(k: int) -> Solution:
-        rounds = math.ceil((len(positives) - k) / side_by_side)
-        share = None if plan.max_time is None else max(plan.max_time - clock(), 0.0) / rounds
+        stop = fit.new_stop(rounds=math.ceil((len(positives) - k) / side_by_side))
         task = HingeTask(uuid.uuid4().hex, layout, labels.classes, cost, positives[k])
-        rows = DaskRows(fit.cluster, task, fit.shape.n)
+        rows = DaskRows(fit.cluster, task, fit.shape.n, stop)
         loss = DaskHinge(rows, float(np.sum(cost * labels.weight)))
-        stop = fit.interrupts.new_stop(share)
         w0 = None if starts is None else starts[k]
         planes: list[tuple[np.ndarray, float]] = []
         if average and w0 is None:
@@ -159,9 +171,10 @@ def solve_ranking(fit: Fit, plan: Plan, w0: np.ndarray | None) -> Solution:
             "different targets; expected at least one such pair"
         )
     task = RankTask(uuid.uuid4().hex, layout, float(plan.C * N / Q))
-    rows = DaskRows(fit.cluster, task, fit.shape.n)
+    stop = fit.new_stop()
+    rows = DaskRows(fit.cluster, task, fit.shape.n, stop)
     loss = DaskRanks(rows, float(plan.C * N), float(pairs))
-    solution = solve(rows, loss, plan, fit.cluster.stop, w0)
+    solution = solve(rows, loss, plan, stop, w0)
     if fit.failure is None:
         fit.cluster.end(task.key)
     return solution

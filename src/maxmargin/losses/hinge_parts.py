@@ -5,10 +5,11 @@
 
     B_i = -q_i dp_i,   C_i = |q_i| - q_i p_i     kink at k_i = -C_i / B_i: G' rises by |B_i|
 
-Each part tells its slope at the low end of a bracket, and how G' rises between a few edges of its
-own choice (`Summary`). Between its edges a part's rise is known up to one bin, so the sum over
-parts is known to lie in a band: the root lies where the band meets zero. That is the next bracket.
-Once the kinks in the bracket are so few that the parts list them all, the root is exact.
+Each part tells its slope at the low end of a bracket, and how G' rises between some edges of its
+own choice (`Summary`), at first around the root of its own share of the problem. Between its edges
+a part's rise is known up to one bin, so the sum over parts is known to lie in a band: the root lies
+where the band meets zero. That is the next bracket. Once the kinks in the bracket are so few that
+the parts list them all, the root is exact.
 """
 
 from __future__ import annotations
@@ -21,7 +22,15 @@ import numpy as np
 
 from maxmargin import _core
 
-EDGES = 256  # of one part in one round: 4 KB
+# Edges of one part in one round. The more there are the fewer the rounds; the driver should not
+# have more than some ALL_EDGES to look at.
+LEAST_EDGES, MOST_EDGES = 256, 2048
+ALL_EDGES = 65_536
+
+
+def edges_of_each(parts: int) -> int:
+    """How many edges each of so many parts may tell of."""
+    return min(max(ALL_EDGES // parts, LEAST_EDGES), MOST_EDGES)
 
 
 @dataclass(frozen=True)
@@ -49,18 +58,29 @@ class Summary:
 
 
 def summarise(
-    q: np.ndarray, p: np.ndarray, dp: np.ndarray, low: float, high: float, pool: _core.Pool
+    q: np.ndarray,
+    p: np.ndarray,
+    dp: np.ndarray,
+    bracket: tuple[float, float],
+    share: tuple[float, float],
+    most: int,
+    pool: _core.Pool,
 ) -> Summary:
-    """The summary of the rows with signed costs q, predictions p and their changes dp."""
+    """The summary of the rows with signed costs q, predictions p and their changes dp.
+
+    It has hardly more than `most` edges. `share` is this part's of A0 and B0: where to look first
+    on the whole line.
+    """
     slope, value, count, complete, edges, rises = _core.summarise_kinks(
-        q, p, dp, low, high, EDGES, pool
+        q, p, dp, *share, *bracket, most, pool
     )
     return Summary(slope, value, count, complete, np.array(edges), np.array(rises))
 
 
-def search(
-    ask: Callable[[float, float], Sequence[Summary]], A0: float, B0: float
-) -> tuple[float, float]:
+Ask = Callable[[float, float], Sequence[Summary]]
+
+
+def search(ask: Ask, A0: float, B0: float) -> tuple[float, float]:
     """``k = argmin G`` and the loss there; `ask` gives the parts' summaries of a bracket."""
     low, high, before = 0.0, math.inf, math.inf
     while True:
@@ -70,21 +90,17 @@ def search(
         if line.complete:
             k = line.root(low, high)
             return k, line.loss(k)
-        if line.count > 0.5 * before:  # parts unlike each other: halve what they disagree on
-            middle = float(np.median(line.edges))
-            if low < middle < high:
-                split = _Line(ask(middle, high), A0, B0)
-                low, high = (middle, high) if split.slope + middle * A0 < 0 else (low, middle)
-        else:
-            low, high = line.narrowed(low, high)
-        before = line.count
+        narrow = line.narrowed(low, high)
+        if narrow == (low, high) or line.count > 0.5 * before:
+            narrow = line.halved(low, high, ask)  # parts unlike each other
+        (low, high), before = narrow, line.count
 
 
 class _Line:
     """G' within a bracket, from the summaries of all parts added in their order."""
 
     def __init__(self, summaries: Sequence[Summary], A0: float, B0: float) -> None:
-        self.summaries, self.A0 = summaries, A0
+        self.summaries, self.A0, self.B0 = summaries, A0, B0
         self.slope = B0 + sum(summary.slope for summary in summaries)
         self.smooth = sum(summary.slope for summary in summaries)
         self.value = sum(summary.value for summary in summaries)
@@ -93,7 +109,8 @@ class _Line:
         edges = np.concatenate([summary.edges for summary in summaries])
         rises = np.concatenate([summary.rises for summary in summaries])
         order = np.argsort(edges, kind="stable")
-        self.edges, self.rises = edges[order], rises[order]
+        known = np.isfinite(edges[order])  # a part may not know where its last kink is
+        self.edges, self.rises = edges[order][known], rises[order][known]
 
     def narrowed(self, low: float, high: float) -> tuple[float, float]:
         """The part of the bracket where G' may change its sign."""
@@ -112,6 +129,18 @@ class _Line:
             max(low, float(negative[-1])) if len(negative) else low,
             min(high, float(positive[0])) if len(positive) else high,
         )
+
+    def halved(self, low: float, high: float, ask: Ask) -> tuple[float, float]:
+        """One half of the bracket, by the slope at the median of what parts know."""
+        inside = self.edges[(low < self.edges) & (self.edges < high)]
+        if len(inside):
+            middle = float(inside[len(inside) // 2])
+        else:
+            middle = 0.5 * (low + high) if math.isfinite(high) else 2.0 * max(low, 1.0)
+        if not low < middle < high:  # no number lies between
+            return high, high
+        slope = _Line(ask(middle, high), self.A0, self.B0).slope + middle * self.A0
+        return (middle, high) if slope < 0 else (low, middle)
 
     def root(self, low: float, high: float) -> float:
         """Where G' changes its sign, all kinks being known."""

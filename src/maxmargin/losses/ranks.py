@@ -102,8 +102,8 @@ class Ranks(SearchedLoss):
         """
         return self._end[2] if self._end is not None and self.pairs >= MANY_PAIRS else None
 
-    def evaluate(self, p: np.ndarray) -> tuple[float, np.ndarray]:
-        l = np.empty(self.n)  # noqa: E741
+    def evaluate(self, p: np.ndarray, out: np.ndarray | None = None) -> tuple[float, np.ndarray]:
+        l = np.empty(self.n) if out is None else out  # noqa: E741
         return self.core.evaluate(p, l, self.pool), l
 
 
