@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <tuple>
 #include <vector>
 
 #include "base/clones.hpp"
@@ -49,10 +48,6 @@ MAXMARGIN_CLONES double along_part(const double* q, const double* p, const doubl
 //
 // B_i = -q_i dp_i and C_i = |q_i| - q_i p_i, so loss i at step k is max(0, C_i + k B_i) and
 //   G'(k) = k A0 + B0 + sum over {C_i + k B_i > 0} B_i          non-decreasing, kinks at -C_i / B_i
-
-struct Kink {
-  double k, rise;  // G' rises by |B_i| when k passes the kink
-};
 
 struct Slopes {
   double low, high;  // sum of active B_i at both ends of the bracket
@@ -143,6 +138,8 @@ double select_root(std::vector<Kink>& kinks, double A0, double slope, double low
   return A0 > 0 ? std::clamp(-slope / A0, low, high) : low;
 }
 
+}  // namespace
+
 // A bracket that holds the root with high probability: the root of a thinned problem, give or take
 // three standard deviations of its position among the kinks of the sample.
 std::pair<double, double> sampled_bracket(const double* q, const double* p, const double* dp,
@@ -168,8 +165,6 @@ std::pair<double, double> sampled_bracket(const double* q, const double* p, cons
   return {position > margin ? kinks[position - margin].k : 0.0,
           position + margin < kinks.size() ? kinks[position + margin].k : kInfinity};
 }
-
-}  // namespace
 
 double hinge(const double* q, const double* p, std::size_t n, double* l, Pool& pool) {
   return sum_pieces<double>(n, pool, [&](Range range) { return hinge_part(q, p, range, l); });
@@ -211,104 +206,8 @@ double hinge_search(const double* q, const double* p, const double* dp, std::siz
 
 // ---------------------------------------------------------------- line search over parts
 
-namespace {
-
-// Edges that cut the sorted kinks into `most` runs of about equal count; the last kink is the last
-// edge.
-void cut_evenly(const std::vector<Kink>& sorted, std::size_t most, std::vector<double>& edges) {
-  for (std::size_t j = 1; j <= most; ++j) {
-    const double k = sorted[sorted.size() * j / most - 1].k;
-    if (edges.empty() || k > edges.back()) edges.push_back(k);
-  }
-}
-
-// Adds kinks to the bins (previous edge, edge]; a bin that holds a kink below its edge is not
-// whole.
-void fill_bins(const std::vector<Kink>& kinks, const std::vector<double>& edges,
-               std::vector<double>& rises, bool& whole) {
-  for (const Kink& kink : kinks) {
-    const double* base = edges.data();
-    std::size_t length = edges.size();
-    while (length > 1) {  // the first edge not below the kink, without a branch
-      const std::size_t half = length / 2;
-      base += base[half - 1] < kink.k ? half : 0;
-      length -= half;
-    }
-    rises[static_cast<std::size_t>(base - edges.data())] += kink.rise;
-    whole &= *base == kink.k;
-  }
-}
-
-// Edges and rises of listed kinks, in pieces.
-void summarise_listed(const std::vector<std::vector<Kink>>& inside, std::size_t most,
-                      KinkSummary& summary, Pool& pool) {
-  // A sample places the edges where sorting all kinks would take longer than the sweep did.
-  constexpr std::size_t sampled = 1 << 14;
-  const std::size_t stride = std::max<std::size_t>(1, summary.count / sampled);
-  std::vector<Kink> some;
-  double last = 0;
-  for (const auto& part : inside)
-    for (std::size_t i = 0; i < part.size(); ++i) {
-      last = std::max(last, part[i].k);
-      if (i % stride == 0) some.push_back(part[i]);
-    }
-  std::sort(some.begin(), some.end(), [](const Kink& a, const Kink& b) { return a.k < b.k; });
-  cut_evenly(some, std::min(most, some.size()), summary.edges);
-  if (summary.edges.back() < last) summary.edges.back() = last;
-
-  std::vector<std::vector<double>> rises(inside.size(), std::vector<double>(summary.edges.size()));
-  std::vector<char> whole(inside.size(), 1);
-  pool.run(inside.size(), [&](std::size_t k) {
-    bool all = true;
-    fill_bins(inside[k], summary.edges, rises[k], all);
-    whole[k] = all;
-  });
-  summary.rises.assign(summary.edges.size(), 0.0);
-  for (std::size_t k = 0; k < inside.size(); ++k) {
-    summary.complete = summary.complete && whole[k];
-    for (std::size_t j = 0; j < rises[k].size(); ++j) summary.rises[j] += rises[k][j];
-  }
-}
-
-// Sums of B_i and C_i over the rows active just after 0, and of B_i far out.
-MAXMARGIN_CLONES Slopes ends_part(const double* q, const double* p, const double* dp, Range range) {
-  double slope = 0, far = 0, value = 0;
-#pragma omp simd reduction(+ : slope, far, value)
-  for (std::size_t i = range.begin; i < range.end; ++i) {
-    const double B = -q[i] * dp[i], C = std::fabs(q[i]) - q[i] * p[i];
-    const bool active = active_after(C, B, 0);
-    slope += active ? B : 0.0;
-    far += B > 0 ? B : 0.0;
-    value += active ? C : 0.0;
-  }
-  return {slope, far, value};
-}
-
-// The whole line seen from a bracket of it: what rises before and beyond as one bin each.
-void widen(const double* q, const double* p, const double* dp, std::size_t n, double low,
-           double high, double slope_high, KinkSummary& summary, Pool& pool) {
-  const Slopes ends =
-      sum_pieces<Slopes>(n, pool, [&](Range range) { return ends_part(q, p, dp, range); });
-  if (low > 0) {
-    summary.edges.insert(summary.edges.begin(), low);
-    summary.rises.insert(summary.rises.begin(), summary.slope - ends.low);
-  }
-  if (high < kInfinity) {
-    summary.edges.push_back(kInfinity);
-    summary.rises.push_back(ends.high - slope_high);
-  }
-  summary.slope = ends.low;
-  summary.value = ends.value;
-  summary.complete = summary.complete && low == 0 && high == kInfinity;
-}
-
-}  // namespace
-
-KinkSummary summarise_kinks(const double* q, const double* p, const double* dp, std::size_t n,
-                            double A0, double B0, double low, double high, std::size_t most,
-                            Pool& pool) {
-  const bool whole_line = low == 0 && high == kInfinity;
-  if (whole_line) std::tie(low, high) = sampled_bracket(q, p, dp, n, A0, B0);
+KinkList list_kinks(const double* q, const double* p, const double* dp, std::size_t n, double low,
+                    double high, Pool& pool) {
   const std::size_t parts = pieces(n);
   std::vector<std::vector<Kink>> inside(parts);
   std::vector<Slopes> sums(parts);
@@ -317,17 +216,61 @@ KinkSummary summarise_kinks(const double* q, const double* p, const double* dp, 
     // Rows whose loss does not change have no kink, however far.
     std::erase_if(inside[k], [](const Kink& x) { return !(x.rise > 0) || x.k == kInfinity; });
   });
-  KinkSummary summary;
-  double slope_high = 0;
+  KinkList list{low, high, 0, 0, {}};
   for (const Slopes& sum : sums) {
-    summary.slope += sum.low;
-    summary.value += sum.value;
-    slope_high += sum.high;
+    list.slope += sum.low;
+    list.value += sum.value;
   }
-  for (const auto& part : inside) summary.count += part.size();
-  if (summary.count > 0) summarise_listed(inside, most, summary, pool);
-  if (whole_line && (low > 0 || high < kInfinity))
-    widen(q, p, dp, n, low, high, slope_high, summary, pool);
+  for (const auto& part : inside) list.kinks.insert(list.kinks.end(), part.begin(), part.end());
+  return list;
+}
+
+KinkList KinkList::within(double from, double to) const {
+  KinkList list{from, to, slope, value, {}};
+  for (const Kink& kink : kinks) {
+    if (kink.k <= from) {
+      list.slope += kink.rise;
+      list.value -= kink.rise * kink.k;
+    } else if (kink.k <= to) {
+      list.kinks.push_back(kink);
+    }
+  }
+  return list;
+}
+
+KinkSummary summarise(const std::vector<Kink>& kinks, std::size_t most) {
+  KinkSummary summary;
+  if (kinks.empty()) return summary;
+  // A sample places the edges where sorting all kinks would take longer than listing them did.
+  constexpr std::size_t sampled = 1 << 14;
+  const std::size_t stride = std::max<std::size_t>(1, kinks.size() / sampled);
+  std::vector<double> some;
+  double last = kinks[0].k;
+  for (std::size_t i = 0; i < kinks.size(); ++i) {
+    last = std::max(last, kinks[i].k);
+    if (i % stride == 0) some.push_back(kinks[i].k);
+  }
+  std::sort(some.begin(), some.end());
+  std::vector<double>& edges = summary.edges;
+  most = std::min(most, some.size());
+  for (std::size_t j = 1; j <= most; ++j) {
+    const double k = some[some.size() * j / most - 1];
+    if (edges.empty() || k > edges.back()) edges.push_back(k);
+  }
+  if (edges.back() < last) edges.back() = last;
+
+  summary.rises.assign(edges.size(), 0.0);
+  for (const Kink& kink : kinks) {
+    const double* base = edges.data();
+    std::size_t length = edges.size();
+    while (length > 1) {  // the first edge not below the kink, without a branch
+      const std::size_t half = length / 2;
+      base += base[half - 1] < kink.k ? half : 0;
+      length -= half;
+    }
+    summary.rises[static_cast<std::size_t>(base - edges.data())] += kink.rise;
+    summary.complete &= *base == kink.k;
+  }
   return summary;
 }
 

@@ -6,6 +6,7 @@ ranks    where no query crosses parts: R = sum of the parts' R; line search by e
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,13 +61,11 @@ class DaskHinge(SummedLoss):
     def search(self, p: Vector, dp: Vector, A0: float, B0: float) -> tuple[float, float]:
         most = hinge_parts.edges_of_each(self.rows.cluster.n_parts)
 
-        density = (A0 / self.n, B0 / self.n)
+        density, line = (A0 / self.n, B0 / self.n), uuid.uuid4().hex
 
         def ask(low: float, high: float) -> list[hinge_parts.Summary]:
-            bracket = (low, high)
-            return self.rows.each(
-                summarise_line, p, dp, bracket=bracket, density=density, most=most
-            )
+            options = {"line": line, "bracket": (low, high), "density": density, "most": most}
+            return self.rows.each(summarise_line, p, dp, **options)
 
         return hinge_parts.search(ask, A0, B0)
 
@@ -78,14 +77,20 @@ def summarise_line(
     memory: Memory,
     p: np.ndarray,
     dp: np.ndarray,
+    line: str,
     bracket: tuple[float, float],
     density: tuple[float, float],
     most: int,
 ) -> hinge_parts.Summary:
-    """A part's kinks within the bracket, in a few numbers; `density` is A0 and B0 a row."""
+    """A part's kinks within the bracket, in a few numbers.
+
+    `density` is A0 and B0 a row; `line` names the search, in which a part looks at its rows once.
+    """
     loss: Any = memory.loss
-    share = (density[0] * loss.n, density[1] * loss.n)
-    return hinge_parts.summarise(loss.q, p, dp, bracket, share, most, loss.pool)
+    if memory.note is None or memory.note[0] != line:
+        share = (density[0] * loss.n, density[1] * loss.n)
+        memory.note = line, hinge_parts.PartLine(loss.q, p, dp, share, loss.pool)
+    return memory.note[1].summary(*bracket, most)
 
 
 # ------------------------------------------------------------------------------------------ ranks

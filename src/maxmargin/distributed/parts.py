@@ -129,6 +129,7 @@ class Memory:
         self.rows = part.rows(task.layout)
         self.loss = task.loss(part, self.rows)
         self.vectors: dict[int, np.ndarray] = {}
+        self.note: tuple[str, Any] | None = None  # of the job that runs in several rounds
         self._spare: list[np.ndarray] = []
 
     def room(self) -> np.ndarray:

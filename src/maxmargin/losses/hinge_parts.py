@@ -35,20 +35,24 @@ def edges_of_each(parts: int) -> int:
 
 @dataclass(frozen=True)
 class Summary:
-    """What one part tells about the line within a bracket (low, high].
+    """What one part tells about the line in (start, end].
 
     Parameters
     ----------
+    start, end : float
+        Within the bracket asked for; narrower only at first, when the whole line is.
     slope, value : float
-        Sums of B_i and C_i over the rows active just after low.
+        Sums of B_i and C_i over the rows active just after `start`.
     count : int
-        Kinks in the bracket.
+        Kinks in (start, end].
     complete : bool
         Whether every kink is one of the edges.
     edges, rises : arrays
         ``rises[j]`` sums |B_i| over the kinks in ``(edges[j - 1], edges[j]]``.
     """
 
+    start: float
+    end: float
     slope: float
     value: float
     count: int
@@ -56,25 +60,50 @@ class Summary:
     edges: np.ndarray
     rises: np.ndarray
 
+    def bounds(self, k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What the part's slope just after k is at least, and at most."""
+        risen = self.slope + np.concatenate(([0.0], np.cumsum(self.rises)))
+        below = np.searchsorted(self.edges, k, side="right")
+        between = (below < len(self.edges)) & ~np.isin(k, self.edges)
+        least = np.where(k < self.start, -np.inf, risen[below])
+        most = np.where(k > self.end, np.inf, risen[below + between])
+        return least, most
 
-def summarise(
-    q: np.ndarray,
-    p: np.ndarray,
-    dp: np.ndarray,
-    bracket: tuple[float, float],
-    share: tuple[float, float],
-    most: int,
-    pool: _core.Pool,
-) -> Summary:
-    """The summary of the rows with signed costs q, predictions p and their changes dp.
 
-    It has hardly more than `most` edges. `share` is this part's of A0 and B0: where to look first
-    on the whole line.
-    """
-    slope, value, count, complete, edges, rises = _core.summarise_kinks(
-        q, p, dp, *share, *bracket, most, pool
-    )
-    return Summary(slope, value, count, complete, np.array(edges), np.array(rises))
+class PartLine:
+    """The line as one part sees it. `share` is this part's of A0 and B0: where to look first."""
+
+    def __init__(
+        self,
+        q: np.ndarray,
+        p: np.ndarray,
+        dp: np.ndarray,
+        share: tuple[float, float],
+        pool: _core.Pool,
+    ) -> None:
+        self._rows, self._pool = (q, p, dp), pool
+        likely = _core.sampled_bracket(q, p, dp, *share)
+        self._kinks = _core.list_kinks(q, p, dp, *likely, pool)
+
+    def summary(self, low: float, high: float, most: int) -> Summary:
+        """The kinks in (low, high], by `most` edges at the most."""
+        kinks = self._kinks
+        if (low, high) != (0.0, math.inf):
+            if kinks.low <= low and high <= kinks.high:
+                kinks = kinks.within(low, high)  # no look at the rows
+            else:
+                kinks = _core.list_kinks(*self._rows, low, high, self._pool)
+        edges, rises, complete = kinks.summarise(most)
+        return Summary(
+            kinks.low,
+            kinks.high,
+            kinks.slope,
+            kinks.value,
+            len(kinks),
+            complete,
+            np.array(edges),
+            np.array(rises),
+        )
 
 
 Ask = Callable[[float, float], Sequence[Summary]]
@@ -85,11 +114,12 @@ def search(ask: Ask, A0: float, B0: float) -> tuple[float, float]:
     low, high, before = 0.0, math.inf, math.inf
     while True:
         line = _Line(ask(low, high), A0, B0)
-        if line.slope + low * A0 >= 0:
-            return low, line.loss(low)
-        if line.complete:
-            k = line.root(low, high)
-            return k, line.loss(k)
+        if line.starts_at(low):
+            if line.slope + low * A0 >= 0:
+                return low, line.loss(low)
+            if line.complete and line.ends_at(high):
+                k = line.root(low, high)
+                return k, line.loss(k)
         narrow = line.narrowed(low, high)
         if narrow == (low, high) or line.count > 0.5 * before:
             narrow = line.halved(low, high, ask)  # parts unlike each other
@@ -101,30 +131,31 @@ class _Line:
 
     def __init__(self, summaries: Sequence[Summary], A0: float, B0: float) -> None:
         self.summaries, self.A0, self.B0 = summaries, A0, B0
-        self.slope = B0 + sum(summary.slope for summary in summaries)
-        self.smooth = sum(summary.slope for summary in summaries)
+        self.active = sum(summary.slope for summary in summaries)
+        self.slope = B0 + self.active
         self.value = sum(summary.value for summary in summaries)
         self.count = sum(summary.count for summary in summaries)
         self.complete = all(summary.complete for summary in summaries)
         edges = np.concatenate([summary.edges for summary in summaries])
         rises = np.concatenate([summary.rises for summary in summaries])
         order = np.argsort(edges, kind="stable")
-        known = np.isfinite(edges[order])  # a part may not know where its last kink is
-        self.edges, self.rises = edges[order][known], rises[order][known]
+        self.edges, self.rises = edges[order], rises[order]
+
+    def starts_at(self, low: float) -> bool:
+        return all(summary.start == low for summary in self.summaries)
+
+    def ends_at(self, high: float) -> bool:
+        return all(summary.end == high for summary in self.summaries)
 
     def narrowed(self, low: float, high: float) -> tuple[float, float]:
         """The part of the bracket where G' may change its sign."""
-        least = self.slope + self.edges * self.A0
-        most = least.copy()
+        limits = {bound for s in self.summaries for bound in (s.start, s.end)} - {math.inf}
+        at = np.union1d(self.edges, sorted(limits))
+        least, most = self.B0 + at * self.A0, self.B0 + at * self.A0
         for summary in self.summaries:
-            if not len(summary.edges):
-                continue
-            risen = np.concatenate(([0.0], np.cumsum(summary.rises)))
-            below = np.searchsorted(summary.edges, self.edges, side="right")
-            least += risen[below]
-            inside = (below < len(summary.edges)) & ~np.isin(self.edges, summary.edges)
-            most += risen[below + inside]
-        negative, positive = self.edges[most < 0], self.edges[least >= 0]
+            its_least, its_most = summary.bounds(at)
+            least, most = least + its_least, most + its_most
+        negative, positive = at[most < 0], at[least >= 0]
         return (
             max(low, float(negative[-1])) if len(negative) else low,
             min(high, float(positive[0])) if len(positive) else high,
@@ -160,4 +191,4 @@ class _Line:
         """``sum_i max(0, C_i + k B_i)``: every kink passed adds its rise."""
         passed = self.edges < k
         rest = float(np.sum(self.rises[passed] * (k - self.edges[passed])))
-        return self.value + k * self.smooth + rest
+        return self.value + k * self.active + rest
