@@ -1,3 +1,4 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -175,45 +176,52 @@ void bind_hinge(nb::module_& m) {
 // Holds on to the arrays the solver works in.
 struct DualDescentHandle {
   RowsHandle rows;
-  In<double> q;
-  Out<double> alpha, w;
+  Out<double> w;
   DualDescent solver;
-  DualDescentHandle(const RowsHandle& rows_, In<double> q_, Out<double> alpha_, Out<double> w_,
-                    std::uint64_t seed, Pool& pool)
+  DualDescentHandle(const RowsHandle& rows_, In<double> q, std::optional<In<double>> a0,
+                    Out<double> w_, std::uint64_t seed)
       : rows(rows_),
-        q(q_),
-        alpha(alpha_),
         w(w_),
-        solver(rows.view, q.data(), alpha.data(), w.data(), seed, pool) {}
+        solver(rows.view, q.data(), a0 ? a0->data() : nullptr, w.data(), seed) {}
 };
 
 void bind_dual_descent(nb::module_& m) {
   nb::class_<DualDescentHandle>(m, "DualDescent")
       .def(
           "__init__",
-          [](DualDescentHandle* self, const RowsHandle& rows, In<double> q, Out<double> alpha,
-             Out<double> w, std::uint64_t seed, Pool& pool) {
+          [](DualDescentHandle* self, const RowsHandle& rows, In<double> q,
+             std::optional<In<double>> a0, Out<double> w, std::uint64_t seed) {
             check_length(q.shape(0), rows.shape().n, "q");
-            check_length(alpha.shape(0), rows.shape().n, "alpha");
+            if (a0) check_length(a0->shape(0), rows.shape().n, "a0");
             check_length(w.shape(0), rows.shape().width(), "w");
-            new (self) DualDescentHandle(rows, q, alpha, w, seed, pool);
+            new (self) DualDescentHandle(rows, q, a0, w, seed);
           },
-          nb::arg("rows"), nb::arg("q").noconvert(), nb::arg("alpha").noconvert(),
-          nb::arg("w").noconvert(), nb::arg("seed"), nb::arg("pool"))
+          nb::arg("rows"), nb::arg("q").noconvert(), nb::arg("a0").none(), nb::arg("w").noconvert(),
+          nb::arg("seed"))
       .def(
           "epoch",
           [](DualDescentHandle& self, Pool& pool) {
             const DualDescent::Epoch e = self.solver.epoch(pool.stop());
-            return std::make_tuple(e.most, e.least, e.visited, e.entries);
+            return std::make_tuple(e.gap, e.rise, e.visited, e.entries);
           },
-          Release(), nb::arg("pool"), "(max PG, min PG, rows visited, their non-zeros)")
+          Release(), nb::arg("pool"),
+          "(gap of the rows as they were visited, rise of D, rows visited, their non-zeros)")
       .def(
-          "refresh",
-          [](DualDescentHandle& self, In<double> p) {
+          "look",
+          [](DualDescentHandle& self, In<double> p, Pool& pool) {
             check_length(p.shape(0), self.rows.shape().n, "p");
-            self.solver.refresh(p.data());
+            const DualDescent::Sums s = self.solver.look(p.data(), pool);
+            return std::make_tuple(s.a, s.ayp, s.hinge);
           },
-          Release(), nb::arg("p"))
+          Release(), nb::arg("p"), nb::arg("pool"),
+          "(sum of a, <w, sum a y x>, hinge loss); chooses the rows to visit")
+      .def(
+          "copy_dual",
+          [](DualDescentHandle& self, Out<double> a) {
+            check_length(a.shape(0), self.rows.shape().n, "a");
+            self.solver.copy_dual(a.data());
+          },
+          Release(), nb::arg("a").noconvert())
       .def_prop_ro("active", [](const DualDescentHandle& self) { return self.solver.active(); });
 }
 

@@ -32,15 +32,19 @@ RowsHandle dense(Matrix<Value> X, double bias) {
 }
 
 template <class Value, class Index>
-RowsHandle sparse(In<Value> values, In<Index> indices, In<Index> starts, std::size_t d,
-                  double bias) {
+RowsHandle sparse(In<Value> values, In<Index> indices, In<Index> starts, std::size_t d, double bias,
+                  Pool* pool) {
   check(starts.shape(0) >= 1, "starts must have n + 1 entries");
   const std::size_t n = starts.shape(0) - 1;
   const Index* start = starts.data();
   check(start[0] >= 0 && static_cast<std::size_t>(start[n]) <= values.shape(0) &&
             values.shape(0) <= indices.shape(0),
         "the row starts of the CSR matrix point outside its values");
-  check_structure(start, n, indices.data(), d);
+  {
+    nb::gil_scoped_release release;
+    Pool caller(1);
+    check_structure(start, n, indices.data(), values.shape(0), d, pool ? *pool : caller);
+  }
   RowsHandle handle;
   SparseRows<Value, Index> view{Shape{n, d, bias}, values.data(), indices.data(), start};
   handle.view = view;
@@ -128,12 +132,20 @@ void bind_rows(nb::module_& m) {
   const auto bind_sparse = [&m]<class Value, class Index>(Value, Index) {
     m.def("sparse_rows", &sparse<Value, Index>, nb::arg("values").noconvert(),
           nb::arg("indices").noconvert(), nb::arg("starts").noconvert(), nb::arg("d"),
-          nb::arg("bias"));
+          nb::arg("bias"), nb::arg("pool").none() = nb::none());
   };
   bind_sparse(float{}, std::int32_t{});
   bind_sparse(double{}, std::int32_t{});
   bind_sparse(float{}, std::int64_t{});
   bind_sparse(double{}, std::int64_t{});
+  const auto bind_finite = [&m]<class Value>(Value) {
+    m.def(
+        "all_finite",
+        [](In<Value> x, Pool& pool) { return all_finite(x.data(), x.shape(0), pool); },
+        nb::call_guard<nb::gil_scoped_release>(), nb::arg("x").noconvert(), nb::arg("pool"));
+  };
+  bind_finite(float{});
+  bind_finite(double{});
   bind_svmlight(m);
 }
 

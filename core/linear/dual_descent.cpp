@@ -5,79 +5,98 @@
 #include <limits>
 
 #include "base/check.hpp"
-#include "linear/products.hpp"
 
 namespace maxmargin {
 
 namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnknown = -1;
 constexpr std::size_t kPollEntries = 1 << 18;  // non-zeros between two looks at the stop flag
-constexpr std::size_t kAhead = 4;              // rows fetched ahead of their visit
+// Visits ahead of which a row's state, and then its entries, are asked for.
+constexpr std::size_t kStateAhead = 8, kEntriesAhead = 4;
+
+double label(double q) { return q < 0 ? -1.0 : 1.0; }
 }  // namespace
 
-DualDescent::DualDescent(const Rows& rows, const double* q, double* alpha, double* w,
-                         std::uint64_t seed, Pool& pool)
+DualDescent::Sums& DualDescent::Sums::operator+=(const Sums& other) {
+  a += other.a;
+  ayp += other.ayp;
+  hinge += other.hinge;
+  return *this;
+}
+
+DualDescent::DualDescent(const Rows& rows, const double* q, const double* a0, double* w,
+                         std::uint64_t seed)
     : rows_(rows),
-      q_(q),
-      alpha_(alpha),
       w_(w),
       random_(seed),
-      upper_(kInfinity),
-      lower_(-kInfinity) {
+      upper_(a0 ? 0.0 : kInfinity),
+      lower_(a0 ? 0.0 : -kInfinity) {
   const std::size_t n = shape(rows).n;
   check(n < std::numeric_limits<std::uint32_t>::max(), "dual descent takes at most 2^32 - 2 rows");
-  norms_.resize(n);
-  squared_norms(rows, norms_.data(), pool);
-  order_.reserve(n);
+  state_.resize(n);
+  order_.resize(n);
+  wanted_.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
-    if (q[i] == 0) continue;  // weight zero: a_i = 0 for ever
-    if (norms_[i] == 0)
-      alpha[i] = std::fabs(q[i]);  // the constant loss of an empty row
-    else
-      order_.push_back(static_cast<std::uint32_t>(i));
+    state_[i] = {a0 ? a0[i] : 0.0, q[i], kUnknown};
+    order_[active_] = static_cast<std::uint32_t>(i);
+    active_ += q[i] != 0;  // of weight zero: a_i = 0 for ever
   }
-  active_ = order_.size();
 }
 
 template <class View>
 DualDescent::Epoch DualDescent::visit(const View& rows, Stop* stop) {
-  Epoch epoch{-kInfinity, kInfinity, 0, 0};
+  Epoch epoch;
+  double most = -kInfinity, least = kInfinity;  // extreme projected gradients met
   std::uint32_t* order = order_.data();
   for (std::size_t k = active_; k > 1; --k) std::swap(order[k - 1], order[random_.below(k)]);
+  // By whether a_i sits at that bound. Which it does is as good as random: tables, not branches.
+  const double aside_above[2] = {kInfinity, upper_}, aside_below[2] = {-kInfinity, lower_};
+  const double most_gradient[2] = {kInfinity, 0.0}, least_gradient[2] = {-kInfinity, 0.0};
   std::size_t polled = 0;
   for (std::size_t k = 0; k < active_; ++k) {
-    if (k + kAhead < active_) rows.prefetch(order[k + kAhead]);
+    if (k + kStateAhead < active_) {
+      __builtin_prefetch(&state_[order[k + kStateAhead]], 1);
+      rows.prefetch_start(order[k + kStateAhead]);
+    }
+    if (k + kEntriesAhead < active_) rows.prefetch(order[k + kEntriesAhead]);
     const std::size_t i = order[k];
-    const double y = q_[i] < 0 ? -1.0 : 1.0, cost = std::fabs(q_[i]), a = alpha_[i];
+    State& row = state_[i];
+    const double y = label(row.q), cost = std::fabs(row.q), a = row.a;
+    const bool at_zero = a == 0, at_cost = a == cost;
     const double G = y * dot(rows, i, w_) - 1;
+    epoch.gap += cost * std::max(-G, 0.0) + a * G;
     epoch.entries += rows.entries(i) + 1;
     ++epoch.visited;
-    double projected = G;
-    bool set_aside = false;
-    if (a == 0) {
-      set_aside = G > upper_;
-      projected = std::min(G, 0.0);
-    } else if (a == cost) {
-      set_aside = G < lower_;
-      projected = std::max(G, 0.0);
+    if (row.norm <= 0) {
+      row.norm = squared_norm(rows, i);
+      if (row.norm == 0) {
+        epoch.rise += cost - a;
+        row.a = cost;  // the constant loss of an empty row
+        std::swap(order[k--], order[--active_]);
+        continue;
+      }
     }
-    if (set_aside) {
+    if ((G > aside_above[at_zero]) | (G < aside_below[at_cost])) {
       std::swap(order[k--], order[--active_]);
       continue;
     }
-    epoch.most = std::max(epoch.most, projected);
-    epoch.least = std::min(epoch.least, projected);
+    const double projected = std::min(std::max(G, least_gradient[at_cost]), most_gradient[at_zero]);
+    most = std::max(most, projected);
+    least = std::min(least, projected);
     if (projected != 0) {
-      alpha_[i] = std::min(std::max(a - G / norms_[i], 0.0), cost);
-      add(rows, i, (alpha_[i] - a) * y, w_);
+      row.a = std::min(std::max(a - G / row.norm, 0.0), cost);
+      const double change = row.a - a;
+      epoch.rise -= change * (G + 0.5 * change * row.norm);
+      add(rows, i, change * y, w_);
     }
     if (epoch.entries - polled > kPollEntries) {
       polled = epoch.entries;
       if (stop) stop->throw_if_requested();
     }
   }
-  upper_ = epoch.most > 0 ? epoch.most : kInfinity;
-  lower_ = epoch.least < 0 ? epoch.least : -kInfinity;
+  upper_ = most > 0 ? most : kInfinity;
+  lower_ = least < 0 ? least : -kInfinity;
   return epoch;
 }
 
@@ -86,15 +105,37 @@ DualDescent::Epoch DualDescent::epoch(Stop* stop) {
   return std::visit([&](const auto& view) { return visit(view, stop); }, rows_);
 }
 
-void DualDescent::refresh(const double* p) {
-  const auto wanted = [&](std::uint32_t i) {
-    const double y = q_[i] < 0 ? -1.0 : 1.0, G = y * p[i] - 1;
-    if (alpha_[i] == 0) return G <= upper_;
-    if (alpha_[i] == std::fabs(q_[i])) return G >= lower_;
-    return true;
-  };
-  const auto end = std::partition(order_.begin(), order_.end(), wanted);
-  active_ = static_cast<std::size_t>(end - order_.begin());
+bool DualDescent::is_wanted(const State& row, double G) const {
+  if (row.q == 0 || row.norm == 0) return false;
+  if (row.a == 0) return G <= upper_;
+  if (row.a == std::fabs(row.q)) return G >= lower_;
+  return true;
+}
+
+DualDescent::Sums DualDescent::look(const double* p, Pool& pool) {
+  const std::size_t n = state_.size();
+  const Sums sums = sum_pieces<Sums>(n, pool, [&](Range range) {
+    Sums part;
+    for (std::size_t i = range.begin; i < range.end; ++i) {
+      const State& row = state_[i];
+      const double G = label(row.q) * p[i] - 1;
+      part.a += row.a;
+      part.ayp += row.a * (G + 1);
+      part.hinge += std::fabs(row.q) * std::max(-G, 0.0);
+      wanted_[i] = is_wanted(row, G);
+    }
+    return part;
+  });
+  active_ = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    order_[active_] = static_cast<std::uint32_t>(i);
+    active_ += wanted_[i];
+  }
+  return sums;
+}
+
+void DualDescent::copy_dual(double* a) const {
+  for (std::size_t i = 0; i < state_.size(); ++i) a[i] = state_[i].a;
 }
 
 }  // namespace maxmargin

@@ -3,8 +3,7 @@
 //   G_i = y_i <w, x_i> - 1;   a_i <- clip(a_i - G_i / ||x_i||^2, 0, C_i);   w += change y_i x_i
 //
 // Rows whose a_i sits at a bound and whose gradient points well outside are set aside ("shrunk")
-// and come back when `refresh` is given the predictions of all rows, which a gap evaluation has
-// anyway.
+// and come back when `look` is given the predictions of all rows.
 //
 // One thread takes the steps, so a run is a function of the seed alone. (Threads on copies of w
 // that are merged by a line search were tried: on two cores the epochs took no less time, and late
@@ -23,33 +22,46 @@ namespace maxmargin {
 class DualDescent {
  public:
   struct Epoch {
-    double most = 0, least = 0;  // extreme projected gradients met
-    std::size_t visited = 0;     // rows looked at
-    std::size_t entries = 0;     // their non-zeros
+    double gap = 0;           // P - D, each row's share as it was when the row was visited
+    double rise = 0;          // of D
+    std::size_t visited = 0;  // rows looked at
+    std::size_t entries = 0;  // their non-zeros
+  };
+  struct Sums {
+    double a = 0;      // sum_i a_i
+    double ayp = 0;    // sum_i a_i y_i p_i = <w, sum_i a_i y_i x_i>
+    double hinge = 0;  // sum_i C_i max(0, 1 - y_i p_i)
+    Sums& operator+=(const Sums& other);
   };
 
-  // q_i = y_i C_i; alpha (n) must be feasible and w = sum_i alpha_i y_i x_i. The arrays stay the
+  // q_i = y_i C_i; a0 (n) must be feasible, nullptr means 0; w = sum_i a_i y_i x_i stays the
   // caller's.
-  DualDescent(const Rows& rows, const double* q, double* alpha, double* w, std::uint64_t seed,
-              Pool& pool);
+  DualDescent(const Rows& rows, const double* q, const double* a0, double* w, std::uint64_t seed);
 
-  // Visits the rows not set aside once, in random order. Throws Stopped; alpha and w stay
-  // consistent.
+  // Visits the rows not set aside once, in random order. Throws Stopped; a and w stay consistent.
   Epoch epoch(Stop* stop);
-  // Decides from the predictions of all rows at w which rows are worth visiting.
-  void refresh(const double* p);
+  // Sums over all rows, given their predictions at w, and the choice of rows worth visiting: at a0,
+  // those that violate optimality.
+  Sums look(const double* p, Pool& pool);
+  void copy_dual(double* a) const;
   std::size_t active() const { return active_; }
 
  private:
+  // What a visit needs to know of a row, side by side: rows are visited in random order, and every
+  // array apart would be another wait for memory.
+  struct alignas(32) State {
+    double a, q;
+    double norm;  // ||x_i||^2, kUnknown before the first visit
+  };
   template <class View>
   Epoch visit(const View& rows, Stop* stop);
+  bool is_wanted(const State& row, double G) const;
 
   Rows rows_;
-  const double* q_;
-  double* alpha_;
   double* w_;
-  std::vector<double> norms_;
+  std::vector<State> state_;
   std::vector<std::uint32_t> order_;  // order_[0 .. active_) are visited
+  std::vector<std::uint8_t> wanted_;
   std::size_t active_ = 0;
   Random random_;
   double upper_, lower_;  // M+ and M-: rows with gradients beyond are set aside

@@ -1,6 +1,7 @@
 #include "linear/products.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "linear/cholesky.hpp"
@@ -87,7 +88,8 @@ MAXMARGIN_FOR_VIEW(SparseDouble64)
 // of length n and `length`, so that memory does not grow with the number of threads.
 std::size_t buffers_for(std::size_t n, std::size_t nnz, std::size_t length) {
   const std::size_t by_memory = 4 * (n + length) / std::max<std::size_t>(length, 1);
-  return std::clamp<std::size_t>(std::min(nnz / 16384, by_memory), 1, 64);
+  // a power of two, so that two or four threads get equal shares
+  return std::bit_floor(std::clamp<std::size_t>(std::min(nnz / 16384, by_memory), 1, 64));
 }
 
 // sum[j] = parts[0][j] + parts[1][j] + ..., in this order

@@ -11,6 +11,7 @@
 
 #include "base/check.hpp"
 #include "base/clones.hpp"
+#include "base/parallel.hpp"
 
 namespace maxmargin {
 
@@ -19,6 +20,15 @@ struct Shape {
   double bias = 0;
   std::size_t width() const { return d + (bias != 0 ? 1 : 0); }
 };
+
+// Asks for an array's first lines; the processor itself goes on with what follows them.
+template <class T>
+MAXMARGIN_INLINE void prefetch_lines(const T* array, std::size_t length) {
+  constexpr std::size_t line = 64, most = 2048;
+  const std::size_t bytes = length * sizeof(T) < most ? length * sizeof(T) : most;
+  const char* start = reinterpret_cast<const char*>(array);
+  for (std::size_t b = 0; b < bytes; b += line) __builtin_prefetch(start + b);
+}
 
 template <class Value>
 struct DenseRows : Shape {
@@ -35,11 +45,8 @@ struct DenseRows : Shape {
     const Value* x = row(i);
     for (std::size_t j = 0; j < d; ++j) f(j, static_cast<double>(x[j]));
   }
-  MAXMARGIN_INLINE void prefetch(std::size_t i) const {
-    const char* x = reinterpret_cast<const char*>(row(i));
-    const std::size_t bytes = d * sizeof(Value) < 512 ? d * sizeof(Value) : 512;
-    for (std::size_t b = 0; b < bytes; b += 64) __builtin_prefetch(x + b);
-  }
+  MAXMARGIN_INLINE void prefetch_start(std::size_t) const {}
+  MAXMARGIN_INLINE void prefetch(std::size_t i) const { prefetch_lines(row(i), d); }
   DenseRows thinned(std::size_t step) const {
     DenseRows view = *this;
     view.n = (n + step - 1) / step;
@@ -64,6 +71,7 @@ struct ColumnRows : Shape {
   MAXMARGIN_INLINE void each(std::size_t i, F f) const {
     for (std::size_t j = 0; j < d; ++j) f(j, static_cast<double>(*column(j, i)));
   }
+  MAXMARGIN_INLINE void prefetch_start(std::size_t) const {}
   MAXMARGIN_INLINE void prefetch(std::size_t) const {}
   ColumnRows thinned(std::size_t step) const {
     ColumnRows view = *this;
@@ -92,10 +100,13 @@ struct SparseRows : Shape {
     for (Index q = begin(i), last = end(i); q < last; ++q)
       f(static_cast<std::size_t>(indices[q]), static_cast<double>(values[q]));
   }
+  MAXMARGIN_INLINE void prefetch_start(std::size_t i) const {
+    __builtin_prefetch(starts + i * step);
+  }
   MAXMARGIN_INLINE void prefetch(std::size_t i) const {
     const Index q = begin(i);
-    __builtin_prefetch(values + q);
-    __builtin_prefetch(indices + q);
+    prefetch_lines(values + q, entries(i));
+    prefetch_lines(indices + q, entries(i));
   }
   SparseRows thinned(std::size_t by) const {
     SparseRows view = *this;
@@ -127,13 +138,17 @@ struct Unordered : InvalidInput {
 };
 
 // Refuses CSR structure that would make a loop read or write outside its arrays: row starts that
-// decrease, columns outside [0, d) or not increasing. The arrays may come from anywhere.
-void check_structure(const std::int32_t* starts, std::size_t n, const std::int32_t* indices,
-                     std::size_t d);
-void check_structure(const std::int64_t* starts, std::size_t n, const std::int64_t* indices,
-                     std::size_t d);
+// decrease or lead outside the entries, columns outside [0, d) or not increasing. The arrays may
+// come from anywhere.
+template <class Index>
+void check_structure(const Index* starts, std::size_t n, const Index* indices, std::size_t entries,
+                     std::size_t d, Pool& pool);
 
-// <w, x_i>, the constant feature included. Two running sums hide the latency of the additions.
+// Whether no number of an array is infinite or NaN.
+template <class Value>
+bool all_finite(const Value* x, std::size_t n, Pool& pool);
+
+// <w, x_i>, the constant feature included. Four running sums hide the latency of the additions.
 template <class View>
 MAXMARGIN_INLINE double dot(const View& rows, std::size_t i, const double* w) {
   double even = rows.bias != 0 ? rows.bias * w[rows.d] : 0.0;
@@ -142,15 +157,15 @@ MAXMARGIN_INLINE double dot(const View& rows, std::size_t i, const double* w) {
 }
 template <class Value, class Index>
 MAXMARGIN_INLINE double dot(const SparseRows<Value, Index>& rows, std::size_t i, const double* w) {
-  double even = rows.bias != 0 ? rows.bias * w[rows.d] : 0.0, odd = 0;
-  Index q = rows.begin(i);
-  const Index end = rows.end(i);
-  for (; q + 1 < end; q += 2) {
-    even += static_cast<double>(rows.values[q]) * w[rows.indices[q]];
-    odd += static_cast<double>(rows.values[q + 1]) * w[rows.indices[q + 1]];
-  }
-  if (q < end) even += static_cast<double>(rows.values[q]) * w[rows.indices[q]];
-  return even + odd;
+  const Value* x = rows.values + rows.begin(i);
+  const Index* j = rows.indices + rows.begin(i);
+  const std::size_t count = rows.entries(i);
+  double sum[4] = {rows.bias != 0 ? rows.bias * w[rows.d] : 0.0, 0, 0, 0};
+  std::size_t q = 0;
+  for (; q + 4 <= count; q += 4)
+    for (std::size_t r = 0; r < 4; ++r) sum[r] += static_cast<double>(x[q + r]) * w[j[q + r]];
+  for (; q < count; ++q) sum[0] += static_cast<double>(x[q]) * w[j[q]];
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 template <class Value>
 MAXMARGIN_INLINE double dot(const DenseRows<Value>& rows, std::size_t i, const double* w) {
@@ -167,6 +182,22 @@ MAXMARGIN_INLINE void add(const View& rows, std::size_t i, double c, double* w) 
   rows.each(i, [&](std::size_t j, double x) { w[j] += c * x; });
   if (rows.bias != 0) w[rows.d] += c * rows.bias;
 }
+// The columns of a row differ, so four entries can be read before any is written.
+template <class Value, class Index>
+MAXMARGIN_INLINE void add(const SparseRows<Value, Index>& rows, std::size_t i, double c,
+                          double* w) {
+  const Value* x = rows.values + rows.begin(i);
+  const Index* j = rows.indices + rows.begin(i);
+  const std::size_t count = rows.entries(i);
+  std::size_t q = 0;
+  for (; q + 4 <= count; q += 4) {
+    double sum[4];
+    for (std::size_t r = 0; r < 4; ++r) sum[r] = w[j[q + r]] + c * static_cast<double>(x[q + r]);
+    for (std::size_t r = 0; r < 4; ++r) w[j[q + r]] = sum[r];
+  }
+  for (; q < count; ++q) w[j[q]] += c * static_cast<double>(x[q]);
+  if (rows.bias != 0) w[rows.d] += c * rows.bias;
+}
 template <class Value>
 MAXMARGIN_INLINE void add(const DenseRows<Value>& rows, std::size_t i, double c, double* w) {
   const Value* x = rows.row(i);
@@ -176,11 +207,29 @@ MAXMARGIN_INLINE void add(const DenseRows<Value>& rows, std::size_t i, double c,
 }
 
 // ||x_i||^2
-template <class View>
-MAXMARGIN_INLINE double squared_norm(const View& rows, std::size_t i) {
+template <class Value>
+MAXMARGIN_INLINE double sum_of_squares(const Value* x, std::size_t count) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::size_t q = 0; q < count; ++q) {
+    const double value = static_cast<double>(x[q]);
+    sum += value * value;
+  }
+  return sum;
+}
+template <class Value>
+MAXMARGIN_INLINE double squared_norm(const DenseRows<Value>& rows, std::size_t i) {
+  return rows.bias * rows.bias + sum_of_squares(rows.row(i), rows.d);
+}
+template <class Value>
+MAXMARGIN_INLINE double squared_norm(const ColumnRows<Value>& rows, std::size_t i) {
   double sum = rows.bias * rows.bias;
   rows.each(i, [&](std::size_t, double x) { sum += x * x; });
   return sum;
+}
+template <class Value, class Index>
+MAXMARGIN_INLINE double squared_norm(const SparseRows<Value, Index>& rows, std::size_t i) {
+  return rows.bias * rows.bias + sum_of_squares(rows.values + rows.begin(i), rows.entries(i));
 }
 
 }  // namespace maxmargin

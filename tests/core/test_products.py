@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from maxmargin import _core
-from maxmargin.data.arrays import ArrayRows
+from maxmargin.data.arrays import ArrayRows, is_surely_finite
 
 N, D = 3001, 37  # enough entries for several pieces of work, and no multiple of a vector's length
 
@@ -257,6 +257,7 @@ def corrupt(data, indices, starts, d=3, index=np.int32):
         ([0, -1], [0, 1, 2], "column -1"),
         ([0, 1], [0, 2, 1, 2], "decrease at row 1"),
         ([0, 1], [0, 1, 3], "outside"),
+        ([0, 1], [0, 10**6, 2], "row 0 .* outside"),
         ([0, 1], [-1, 1, 2], "outside"),
         ([0, 1], [], "n \\+ 1"),
         ([0], [0, 1, 2], "outside"),
@@ -270,6 +271,30 @@ def test_a_corrupt_csr_structure_is_refused(indices, starts, message, index):
 def test_a_negative_start_in_the_middle_is_refused():
     with pytest.raises(ValueError, match="decrease"):
         corrupt([1.0, 2.0], [0, 1], [0, -5, 2])
+
+
+def test_the_first_corrupt_row_is_named_whatever_the_number_of_threads():
+    n = 50_000
+    indices = np.tile([0, 1], n).astype(np.int32)
+    for bad in (49_000, 20_001, 3):
+        indices[2 * bad : 2 * bad + 2] = [1, 0]
+    starts = np.arange(0, 2 * n + 1, 2, dtype=np.int32)
+    for threads in (1, 3):
+        with pytest.raises(_core.Unordered, match="row 3 "):
+            _core.sparse_rows(np.ones(2 * n), indices, starts, 2, 0.0, _core.Pool(threads))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_numbers_that_are_not_finite_are_noticed(dtype):
+    x = np.random.default_rng(0).normal(size=(1000, 300)).astype(dtype)
+    x[5, 5] = np.finfo(dtype).max
+    assert is_surely_finite(x, 2) and is_surely_finite(np.asfortranarray(x), 2)
+    assert is_surely_finite(sp.csr_matrix(x), None)
+    assert not is_surely_finite(x[:, ::2], 2)  # would need a copy: somebody else must look
+    for bad in (np.nan, np.inf, -np.inf):
+        x[999, 299] = bad
+        assert not is_surely_finite(x, 2)
+        assert not is_surely_finite(sp.csr_matrix(x), 1)
 
 
 def test_vectors_of_the_wrong_length_are_refused():

@@ -8,6 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import _core
+from maxmargin.data.cpus import granted_cpus
+
+ENTRIES_PER_THREAD = 50_000  # less work than this is done before a second thread has started
 
 
 class Rows(Protocol):
@@ -49,7 +52,8 @@ class ArrayRows:
     """
 
     def __init__(self, X, bias: float = 0.0, pool: _core.Pool | None = None) -> None:
-        self._adopt(view(X, bias), pool if pool is not None else _core.Pool(1))
+        pool = pool if pool is not None else _core.Pool(1)
+        self._adopt(view(X, bias, pool), pool)
 
     def _adopt(self, core: _core.Rows, pool: _core.Pool) -> ArrayRows:
         self.core, self.pool = core, pool
@@ -122,17 +126,17 @@ class ArrayRows:
         return out
 
 
-def view(X, bias: float) -> _core.Rows:
+def view(X, bias: float, pool: _core.Pool | None = None) -> _core.Rows:
     """The core's view of X. Only what cannot be used in place is converted first."""
     if sp.issparse(X):
         try:
-            return _sparse_view(X if X.format == "csr" else X.tocsr(), bias)
+            return _sparse_view(X if X.format == "csr" else X.tocsr(), bias, pool)
         except _core.Unordered:
             # Repeated entries of one cell count as their sum, so they must be added up first.
             X = X.tocsr(copy=True)
             X.has_canonical_format = False
             X.sum_duplicates()
-            return _sparse_view(X, bias)
+            return _sparse_view(X, bias, pool)
     X = np.asarray(X)
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
@@ -141,13 +145,13 @@ def view(X, bias: float) -> _core.Rows:
     return _core.dense_rows(X, float(bias))
 
 
-def _sparse_view(X, bias: float) -> _core.Rows:
+def _sparse_view(X, bias: float, pool: _core.Pool | None) -> _core.Rows:
     data = X.data if X.data.dtype in (np.float32, np.float64) else X.data.astype(np.float64)
     indices, starts = X.indices, X.indptr
     if indices.dtype != starts.dtype:
         starts = starts.astype(np.int64)
         indices = indices.astype(np.int64)
-    return _core.sparse_rows(data, indices, starts, X.shape[1], float(bias))
+    return _core.sparse_rows(data, indices, starts, X.shape[1], float(bias), pool)
 
 
 def _usable(X: np.ndarray) -> bool:
@@ -155,3 +159,20 @@ def _usable(X: np.ndarray) -> bool:
     item = X.itemsize
     aligned = X.flags.aligned and all(s >= 0 and s % item == 0 for s in X.strides)
     return aligned and (X.strides[1] == item or X.strides[0] == item or 1 in X.shape)
+
+
+def is_surely_finite(X, threads: int | None) -> bool:
+    """True if X (dense or sparse, float32 or float64) has no NaN or infinity. False if it has, or
+    if it lies in memory so that looking would need a copy.
+    """
+    values = X.data if sp.issparse(X) else X
+    if values.flags.f_contiguous:
+        values = values.T
+    if not values.flags.c_contiguous:
+        return False
+    return _core.all_finite(values.reshape(-1), _core.Pool(useful_threads(threads, values.size)))
+
+
+def useful_threads(threads: int | None, entries: int) -> int:
+    """As many as granted, but no more than the work can feed: starting one takes time too."""
+    return min(threads or granted_cpus(), 1 + entries // ENTRIES_PER_THREAD)

@@ -8,9 +8,26 @@ import warnings
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import assert_all_finite
+from sklearn.utils.validation import validate_data
 
+from maxmargin.data.arrays import is_surely_finite
 from maxmargin.data.cpus import granted_cpus
 from maxmargin.problem import Callback, Certificate, Progress, Status
+
+FLOATS = [np.float64, np.float32]  # used as they are; other numbers become the first
+
+
+def validated(estimator, X, y="no_validation", **options):
+    """scikit-learn's `validate_data` for rows we can use, with our own threads looking for NaN and
+    infinity; what they find is reported in scikit-learn's words."""
+    checked = validate_data(
+        estimator, X, y, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False, **options
+    )
+    rows = checked[0] if isinstance(checked, tuple) else checked
+    if not is_surely_finite(rows, threads_of(estimator.n_jobs)):
+        assert_all_finite(rows, estimator_name=type(estimator).__name__, input_name="X")
+    return checked
 
 
 def threads_of(n_jobs: int | None) -> int | None:

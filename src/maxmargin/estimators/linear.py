@@ -7,22 +7,26 @@ import os
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from maxmargin.estimators.base import progress_callback, seed_of, threads_of, warn_if_missed
+from maxmargin.estimators.base import (
+    progress_callback,
+    seed_of,
+    threads_of,
+    validated,
+    warn_if_missed,
+)
 from maxmargin.models.files import register_estimator, save
 from maxmargin.models.linear import LinearModel
 from maxmargin.models.training import Plan, Trained, train
 from maxmargin.problem import Callback
-
-FLOATS = [np.float64, np.float32]  # used as they are; other numbers become the first
 
 
 class LinearClassifier(ClassifierMixin, BaseEstimator):
     """What fitted linear classifiers do; subclasses find the model."""
 
     def _validated(self, X, y, sample_weight):
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS)
+        X, y = validated(self, X, y)
         check_classification_targets(y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(
@@ -64,7 +68,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X) -> np.ndarray:
         """``<w_j, x> + b_j``: one number a row for two classes, else one a class."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        X = validated(self, X, reset=False)
         return self.to_model().decision_function(X, threads_of(self.n_jobs))
 
     def predict(self, X) -> np.ndarray:

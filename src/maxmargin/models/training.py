@@ -19,10 +19,10 @@ from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 
 from maxmargin import _core
-from maxmargin.data.arrays import ArrayRows
-from maxmargin.data.cpus import granted_cpus
+from maxmargin.data.arrays import ArrayRows, useful_threads
 from maxmargin.losses.hinge import Hinge
 from maxmargin.models.linear import LinearModel
 from maxmargin.problem import Callback, Clock, Progress, Settings, Solution, Status
@@ -31,9 +31,9 @@ from maxmargin.solvers.run import catch_interrupts
 SMALL_NNZ = 50_000
 STEPS, STEPS_FROM_SAMPLE = 10, 4  # of Newton on all rows, from nothing and from a sample's solution
 CORES = 2
+HARDNESS_ROWS = 5000  # are enough for a mean
 FETCH = 30  # entries that could be summed while a row comes from memory
 CACHED_NNZ = 2_000_000  # or does not: so many entries stay in a cache
-NNZ_PER_THREAD = 50_000  # less work than this is done before a second thread has started
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,8 @@ def train(
     codes = np.searchsorted(classes, y)  # several times faster than unique's own inverse
     cost = row_costs(classes, codes, plan, sample_weight)
     positives = [1] if len(classes) == 2 else list(range(len(classes)))
-    rows = ArrayRows(X, plan.bias)
-    threads = useful_threads(plan.threads, rows)
+    threads = useful_threads(plan.threads, X.nnz if sp.issparse(X) else X.size)
+    rows = ArrayRows(X, plan.bias, _core.Pool(threads))
     solver = pick_solver(rows, cost) if plan.solver == "auto" else plan.solver
     side_by_side = min(threads, len(positives))
     if starts is not None and not fits(starts, len(positives), rows):
@@ -179,11 +179,6 @@ def fits(starts: list[Start], problems: int, rows: ArrayRows) -> bool:
     )
 
 
-def useful_threads(threads: int | None, rows: ArrayRows) -> int:
-    """As many as granted, but no more than the work can feed: starting one takes time too."""
-    return min(threads or granted_cpus(), 1 + rows.nnz // NNZ_PER_THREAD)
-
-
 def row_costs(
     classes: np.ndarray, codes: np.ndarray, plan: Plan, sample_weight: np.ndarray | None
 ) -> np.ndarray:
@@ -238,7 +233,8 @@ def pick_solver(rows: ArrayRows, cost: np.ndarray) -> str:
         return "newton"
     steps = STEPS_FROM_SAMPLE if newton.sample_steps(rows) else STEPS
     newton_cost = steps * (3 * rows.nnz + newton.hessian_cost(rows)) / CORES
-    hardness = float(np.mean(cost * rows.squared_norms()))
+    step = max(1, rows.n // HARDNESS_ROWS)
+    hardness = float(np.mean(cost[::step] * rows.thinned(step).squared_norms()))
     fetch = FETCH if rows.nnz > CACHED_NNZ else 0
     dual_cost = (4 + 10 * hardness) * (2 * rows.nnz + fetch * rows.n)
     return "newton" if newton_cost < dual_cost else "dual"

@@ -31,6 +31,7 @@ from maxmargin.solvers.run import Run
 from maxmargin.solvers.vectors import inner, norm2
 
 MU = 0.1  # equation (13) of the OCAS paper
+ROUNDING = 1e-16  # ||w_t - w_b||^2 / ||w_b||^2 below which the direction is mostly rounding errors
 
 
 @dataclass
@@ -99,7 +100,10 @@ def start(rows: Rows, loss: Loss, w0: np.ndarray | None) -> tuple[Point, np.ndar
 def line_search(rows: Rows, loss: Loss, best: Point, w_t: np.ndarray, p_t: np.ndarray) -> Point:
     """``w_b + k (w_t - w_b)`` with the exact ``k = argmin_{k >= 0} P(w_b + k (w_t - w_b))``."""
     dw, dp = w_t - best.w, rows.blend(1.0, p_t, -1.0, best.p)
-    k, R = loss.search(best.p, dp, A0=norm2(dw), B0=inner(best.w, dw))
+    dw_squared = norm2(dw)
+    if dw_squared <= ROUNDING * best.w_squared:
+        return best
+    k, R = loss.search(best.p, dp, A0=dw_squared, B0=inner(best.w, dw))
     if k == 0:
         return best
     w = best.w + k * dw

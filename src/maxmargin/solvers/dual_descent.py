@@ -9,21 +9,29 @@ that bring back rows set aside wrongly, and a better primal point on the line fr
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
 from maxmargin.losses.hinge import Hinge
-from maxmargin.problem import Certificate, Settings, Solution, Status
-from maxmargin.solvers.bundle import Point, line_search
+from maxmargin.problem import Settings, Solution, Status
+from maxmargin.solvers.bundle import Point, exact_primal, line_search
 from maxmargin.solvers.run import Run
 from maxmargin.solvers.vectors import norm2
 
-# Work between two looks at all rows: at least so many passes' worth of visits and so large a share
-# of all visits so far, unless the violation of optimality has fallen to this fraction before.
-LEAST_WORK = 1.0
-WORK_SHARE = 0.2
-PROGRESS = 0.3
+# A look at all rows is due when the gap may be within the tolerance; with many rows set aside, also
+# when it may be this fraction of what the last look found; and after so many passes' worth of
+# visits and this share of all so far.
+PROGRESS = 0.03
+LEAST_WORK, MUCH_WORK = 5.0, 1e8  # passes, but no more than so many entries
+WORK_SHARE = 0.3
+LEAST_FACTOR = 0.5  # by which an epoch reduces the gap, at best
+NEARLY_ALL = 0.8
+SAMPLE_ROWS = 2000  # that tell whether `start` is worth a pass
+START_SHARE = 0.1
+DRIFT = 1e-9  # of ||w||^2 that rounding may have moved <w, v> by before w is made anew
 EPOCHS = 100_000  # a run that needs more (C huge beside the rows) is another solver's task
 
 
@@ -36,75 +44,122 @@ def solve(
     steps, and all share the looks.
     """
     run = Run(settings)
-    state = Best(rows, loss)
+    best = Best(rows, loss, settings.tol)
+    a, descent = np.zeros(rows.n), None
     try:
-        a = np.zeros(rows.n) if a0 is None else np.array(a0, dtype=np.float64)
-        w = rows.combine(np.copysign(a, loss.q)) if a0 is not None else np.zeros(rows.width)
-        descent = _core.DualDescent(rows.core, loss.q, a, w, settings.seed, rows.pool)
-        looks, epochs = Looks(rows.nnz + rows.n), 0
+        if a0 is None:
+            a0, w = start(rows, loss)
+        else:
+            w = rows.combine(np.copysign(a0, loss.q))
+        descent = _core.DualDescent(rows.core, loss.q, a0, w, settings.seed)
+        if a0 is not None:
+            best.look(rows, loss, descent, w)
+        looks, epochs = Looks(rows, best.point.P - best.D, settings.tol), 0
         most_epochs = settings.max_iter or EPOCHS
-        while not run.record(epochs, state.point.P, state.D):
+        while not run.record(epochs, best.point.P, best.D):
             if epochs >= most_epochs:
                 run.status = Status.MAX_ITER
                 break
-            epochs += visit(descent, rows, looks, most_epochs - epochs)
-            p = rows.predict(w)
-            descent.refresh(p)
-            state.note(rows, loss, a, w, p)
+            epochs += visit(descent, rows, looks, best.D, most_epochs - epochs)
+            best.look(rows, loss, descent, w)
+            looks.taken(best.point.P - best.D)
     except _core.Stopped:
         run.stopped()
-    return Solution(state.point.w, state.certify(rows, loss, run), run.history, state.a)
+    if descent is not None:
+        descent.copy_dual(a)  # D rises with every step: no worse than at the last look
+    P = exact_primal(rows, loss, best.point) if best.is_combined else best.point.P
+    return Solution(best.point.w, run.certify(P, best.D), run.history, a)
+
+
+def start(rows: ArrayRows, loss: Hinge) -> tuple[np.ndarray | None, np.ndarray]:
+    """``a = s C`` with the best s and its w, if a sample of the rows says that s is not small;
+    else None and 0.
+
+    Where C is small most a_i end at their bound, and one product, which all threads share, takes
+    them there or near.
+    """
+    step = max(1, rows.n // SAMPLE_ROWS)
+    sample = loss.thinned(step)
+    if best_share(sample, rows.thinned(step).combine(sample.q)) < START_SHARE:
+        return None, np.zeros(rows.width)
+    v = rows.combine(loss.q)
+    s = best_share(loss, v)
+    return s * np.abs(loss.q), s * v
+
+
+def best_share(loss: Hinge, v: np.ndarray) -> float:
+    """The s in [0, 1] that maximises D(s C), given ``v = sum_i C_i y_i x_i``."""
+    v_squared = norm2(v)
+    return min(1.0, loss.at_zero / v_squared) if v_squared > 0 else 1.0
 
 
 class Looks:
-    """When to look at all rows: often enough to end in time, seldom enough to cost little."""
+    """When to look at all rows: when the gap may have closed, and otherwise seldom.
 
-    def __init__(self, pass_entries: int) -> None:
-        self.pass_entries = pass_entries
+    An epoch sums up each row's share of the gap as it was when the row was visited. That is about
+    the gap before the epoch, of the rows not set aside; the epoch itself made it smaller by about
+    the factor from one such sum to the next.
+    """
+
+    def __init__(self, rows: ArrayRows, gap: float, tol: float) -> None:
+        self.n, self.pass_entries, self.tol = rows.n, rows.nnz + rows.n, tol
         self.total, self.since_last = 0, 0
-        self.violation_at_last = np.inf
+        self.gap, self.gap_at_last = math.inf, gap
 
-    def due(self, violation: float, entries: int) -> bool:
+    def due(self, gap: float, D: float, visited: int, entries: int) -> bool:
         self.total += entries
         self.since_last += entries
-        worked = self.since_last >= max(LEAST_WORK * self.pass_entries, WORK_SHARE * self.total)
-        if worked or violation <= PROGRESS * self.violation_at_last:
-            self.since_last, self.violation_at_last = 0, violation
-            return True
-        return False
+        expected = gap * min(max(gap / self.gap, LEAST_FACTOR), 1.0) if gap > 0 else 0.0
+        self.gap = gap
+        least = min(LEAST_WORK * self.pass_entries, MUCH_WORK)
+        worked = self.since_last >= max(least, WORK_SHARE * self.total)
+        progress = PROGRESS * self.gap_at_last if visited < NEARLY_ALL * self.n else 0.0
+        return worked or expected <= max(self.tol * (D + expected), progress) or visited == 0
+
+    def taken(self, gap: float) -> None:
+        """A look was taken and found this gap."""
+        self.since_last, self.gap, self.gap_at_last = 0, math.inf, gap
 
 
-def visit(descent: _core.DualDescent, rows: ArrayRows, looks: Looks, most_epochs: int) -> int:
+def visit(
+    descent: _core.DualDescent, rows: ArrayRows, looks: Looks, D: float, most_epochs: int
+) -> int:
     """Epochs over the rows not set aside, until a look at all rows is due; how many."""
     for epoch in range(most_epochs):
-        most, least, visited, entries = descent.epoch(rows.pool)
-        if looks.due(max(most, 0.0) - min(least, 0.0), entries) or visited == 0:
+        gap, rise, visited, entries = descent.epoch(rows.pool)
+        D += rise
+        if looks.due(gap, D, visited, entries):
             return epoch + 1
     return most_epochs
 
 
 class Best:
-    """The best primal and dual points seen; at first w = 0 and a = 0."""
+    """The best primal point seen, at first w = 0, and the best lower bound."""
 
-    def __init__(self, rows: ArrayRows, loss: Hinge) -> None:
+    def __init__(self, rows: ArrayRows, loss: Hinge, tol: float) -> None:
         self.point = Point(np.zeros(rows.width), np.zeros(rows.n), loss.at_zero, 0.0)
-        self.a, self.D = np.zeros(rows.n), 0.0
+        self.is_combined = False  # whether its predictions are a combination of passes
+        self.D, self.tol = 0.0, tol
 
-    def note(
-        self, rows: ArrayRows, loss: Hinge, a: np.ndarray, w: np.ndarray, p: np.ndarray
-    ) -> None:
-        self.point = line_search(rows, loss, self.point, w, p)
-        D = float(a.sum()) - 0.5 * norm2(w)
-        if D > self.D:
-            self.a, self.D = a.copy(), D
+    def look(self, rows: ArrayRows, loss: Hinge, descent: _core.DualDescent, w: np.ndarray) -> None:
+        """Both bounds at w from a pass over all rows, and the rows to visit next.
 
-    def certify(self, rows: ArrayRows, loss: Hinge, run: Run) -> Certificate:
-        """Both bounds over all rows in float64: P from predictions that are a combination of passes
-        over the data, D from a fresh one, unless a stop was asked for."""
-        P = 0.5 * norm2(self.point.w) + self.point.R
-        try:
-            v = rows.combine(np.copysign(self.a, loss.q))
-            self.D = float(self.a.sum()) - 0.5 * norm2(v)
-        except _core.Stopped:
-            pass  # the values noted along the run are sums over all rows too
-        return run.certify(P, self.D)
+        With ``v = sum_i a_i y_i x_i``, which w follows but for rounding, and
+        ``<w, v> = sum_i a_i y_i p_i``:   ||v||^2 = 2 <w, v> - ||w||^2 + ||w - v||^2.
+        """
+        p = rows.predict(w)
+        a_sum, wv, R = descent.look(p, rows.pool)
+        ww = norm2(w)
+        if abs(wv - ww) > DRIFT * ww:
+            a = np.empty(rows.n)
+            descent.copy_dual(a)
+            w[:] = rows.combine(np.copysign(a, loss.q))
+            p = rows.predict(w)
+            a_sum, wv, R = descent.look(p, rows.pool)
+            ww = norm2(w)
+        self.D = max(self.D, a_sum - (wv - 0.5 * ww))
+        here = Point(w.copy(), p, R, ww)
+        close = self.tol * here.P >= here.P - self.D
+        found = here if close else line_search(rows, loss, self.point, w, p)
+        if found.P < self.point.P:
+            self.point, self.is_combined = found, not close

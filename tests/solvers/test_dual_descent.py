@@ -1,0 +1,131 @@
+"""Dual descent from the inside: what epochs and looks report is what numpy finds."""
+
+import numpy as np
+import pytest
+
+from maxmargin import _core
+from maxmargin.data.arrays import ArrayRows
+from maxmargin.losses.hinge import Hinge
+from maxmargin.problem import Settings
+from maxmargin.solvers import dual_descent
+from maxmargin.solvers.bundle import Point, line_search
+
+
+class Descent:
+    """A descent with its arrays, and the truth about it in numpy."""
+
+    def __init__(self, svm, *, C=0.3, bias=0.7, sparse=True, threads=1, a0=None):
+        self.svm, self.bias = svm, bias
+        self.X, self.y = svm.blobs(20_000, 12, sparse=sparse)
+        self.pool = _core.Pool(threads)
+        self.rows = ArrayRows(self.X, bias, self.pool)
+        self.loss = Hinge(self.y, C, self.pool)
+        self.w = np.zeros(self.rows.width)
+        if a0 is not None:
+            self.w[:] = self.rows.combine(a0 * self.y)
+        self.core = _core.DualDescent(self.rows.core, self.loss.q, a0, self.w, 0)
+
+    @property
+    def a(self):
+        a = np.empty(self.rows.n)
+        self.core.copy_dual(a)
+        return a
+
+    def D(self):
+        return self.svm.dual(self.X, self.y, self.a, self.bias)
+
+    def P(self):
+        return self.svm.primal(self.X, self.y, self.w, np.abs(self.loss.q), self.bias)
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_an_epoch_reports_the_rise_of_the_dual_value(svm, sparse):
+    descent, risen = Descent(svm, sparse=sparse), 0.0
+    for _ in range(4):
+        _, rise, _, _ = descent.core.epoch(descent.pool)
+        assert rise >= 0
+        risen += rise
+        assert risen == pytest.approx(descent.D(), rel=1e-9)
+
+
+def test_the_gap_that_an_epoch_foretells_is_about_the_gap_before_it(svm):
+    descent = Descent(svm, C=0.01)
+    for _ in range(4):
+        before = descent.P() - descent.D()
+        foretold, _, visited, _ = descent.core.epoch(descent.pool)
+        share = visited / descent.rows.n  # rows set aside have next to no share of the gap
+        assert share > 0.5
+        assert 0.8 * (descent.P() - descent.D()) < foretold < 1.5 * before
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_look_sums_over_all_rows(svm, threads):
+    descent = Descent(svm, threads=threads)
+    for _ in range(3):
+        descent.core.epoch(descent.pool)
+    p, a, q = descent.rows.predict(descent.w), descent.a, descent.loss.q
+    a_sum, wv, hinge = descent.core.look(p, descent.pool)
+    assert a_sum == pytest.approx(a.sum(), rel=1e-12)
+    assert wv == pytest.approx(descent.w @ descent.rows.combine(a * descent.y), rel=1e-9)
+    assert hinge == pytest.approx(np.maximum(0, np.abs(q) - q * p).sum(), rel=1e-12)
+
+
+def test_a_look_at_a_start_leaves_only_rows_that_violate_optimality(svm):
+    a0 = np.full(20_000, 0.001)
+    descent = Descent(svm, C=0.001, a0=a0)
+    p = descent.rows.predict(descent.w)
+    descent.core.look(p, descent.pool)
+    assert descent.core.active == np.count_nonzero(descent.y * p >= 1) < 20_000
+
+
+def test_a_w_that_has_drifted_is_computed_anew(svm):
+    descent = Descent(svm)
+    for _ in range(3):
+        descent.core.epoch(descent.pool)
+    right = descent.w.copy()
+    descent.w *= 1 + 1e-6
+    best = dual_descent.Best(descent.rows, descent.loss, tol=1e-9)
+    best.look(descent.rows, descent.loss, descent.core, descent.w)
+    np.testing.assert_allclose(descent.w, right, rtol=1e-9)
+    bound = best.D
+    assert bound == pytest.approx(descent.D(), rel=1e-12)
+
+
+def test_a_small_C_starts_at_a_multiple_of_all_costs(svm):
+    X, y = svm.blobs(5000, 300, sparse=True)
+    pool = _core.Pool(1)
+    rows, loss = ArrayRows(X, pool=pool), Hinge(y, 1e-6, pool)
+    a0, w = dual_descent.start(rows, loss)
+    np.testing.assert_allclose(a0, 1e-6)
+    np.testing.assert_allclose(w, X.T @ (a0 * y), atol=1e-12)
+    solution = dual_descent.solve(rows, loss, Settings(tol=1e-9))
+    assert solution.certificate.n_iter == 0  # all a_i end at C: nothing was left to do
+    assert solution.certificate.relative_gap <= 1e-9
+
+
+def test_a_large_C_starts_at_zero(svm):
+    X, y = svm.blobs(5000, 30)
+    pool = _core.Pool(1)
+    a0, w = dual_descent.start(ArrayRows(X, pool=pool), Hinge(y, 10.0, pool))
+    assert a0 is None and not w.any()
+
+
+def test_a_direction_of_rounding_errors_is_not_searched(svm):
+    X, y = svm.blobs(200, 3)
+    pool = _core.Pool(1)
+    rows, loss = ArrayRows(X, pool=pool), Hinge(y, 1.0, pool)
+    w = np.array([0.3, -0.2, 0.1])
+    p = rows.predict(w)
+    best = Point(w, p, loss.value(p), float(w @ w))
+    noisy = p * (1 + 1e-16 * np.arange(200))
+    assert line_search(rows, loss, best, w * (1 + 2e-16), noisy) is best
+
+
+def test_a_short_run_still_has_a_model(svm):
+    X, y = svm.blobs(3000, 10)
+    pool = _core.Pool(1)
+    solution = dual_descent.solve(
+        ArrayRows(X, pool=pool), Hinge(y, 1.0, pool), Settings(tol=1e-12, max_iter=2)
+    )
+    assert solution.w.any() and solution.certificate.n_iter == 2
+    assert 0 < solution.certificate.dual < solution.certificate.primal
