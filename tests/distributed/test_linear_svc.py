@@ -27,7 +27,7 @@ def rows(svm):
 
 @pytest.fixture(scope="module")
 def exact(rows):
-    return maxmargin.LinearSVC(C=0.1, solver="ocas", tol=1e-5).fit(*rows)
+    return maxmargin.LinearSVC(C=0.1, solver="ocas", tol=1e-4).fit(*rows)
 
 
 def cut(array, parts):
@@ -48,7 +48,7 @@ def path_of(model):
 @pytest.mark.parametrize("blocks", [cut, sparse_blocks])
 def test_every_iteration_is_that_of_the_local_method(client, rows, exact, parts, blocks):
     X, y = rows
-    model = LinearSVC(C=0.1, tol=1e-5, client=client).fit(blocks(X, parts), cut(y, parts))
+    model = LinearSVC(C=0.1, tol=1e-4, client=client).fit(blocks(X, parts), cut(y, parts))
     np.testing.assert_allclose(path_of(model), path_of(exact), rtol=1e-9, atol=1e-9)
     assert model.certificate_.status is Status.OPTIMAL
     assert model.certificate_.primal == pytest.approx(exact.certificate_.primal, rel=1e-9)
@@ -97,7 +97,7 @@ def test_several_classes_with_names_and_no_intercept(client, rows):
 
 def test_predictions_are_lazy_and_scores_travel_as_two_numbers(client, rows, exact):
     X, y = rows
-    model = LinearSVC(C=0.1, tol=1e-5, client=client).fit(cut(X, 2), cut(y, 2))
+    model = LinearSVC(C=0.1, tol=1e-4, client=client).fit(cut(X, 2), cut(y, 2))
     for blocks in (cut(X, 4), sparse_blocks(X, 4)):
         labels = model.predict(blocks)
         assert isinstance(labels, da.Array) and labels.shape == (3000,)
@@ -112,10 +112,10 @@ def test_dataframes_by_series_and_by_names_of_columns(client, rows, exact):
     X, y = rows
     frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
     whole = dd.from_pandas(frame.assign(label=y, s=1.0), npartitions=3)
-    by_series = LinearSVC(C=0.1, tol=1e-5, client=client).fit(
+    by_series = LinearSVC(C=0.1, tol=1e-4, client=client).fit(
         whole[list(frame.columns)], whole["label"]
     )
-    by_name = LinearSVC(C=0.1, tol=1e-5, client=client).fit(whole, "label", sample_weight="s")
+    by_name = LinearSVC(C=0.1, tol=1e-4, client=client).fit(whole, "label", sample_weight="s")
     for model in (by_series, by_name):
         assert model.certificate_.primal == pytest.approx(exact.certificate_.primal, rel=1e-9)
         assert list(model.feature_names_in_) == list(frame.columns)
@@ -129,7 +129,7 @@ def test_delayed_pairs_of_rows_and_labels(client, rows, exact):
     X, y = rows
     pieces = np.array_split(np.arange(len(y)), 3)
     pairs = [dask.delayed((X[piece], y[piece])) for piece in pieces]
-    model = LinearSVC(C=0.1, tol=1e-5, client=client).fit(pairs)
+    model = LinearSVC(C=0.1, tol=1e-4, client=client).fit(pairs)
     assert model.certificate_.primal == pytest.approx(exact.certificate_.primal, rel=1e-9)
     lazy = model.predict([dask.delayed(X[piece]) for piece in pieces])
     np.testing.assert_array_equal(np.concatenate(dask.compute(*lazy)), exact.predict(X))
@@ -151,7 +151,7 @@ def test_workers_read_files_themselves(client, rows, exact, tmp_path, ending):
     options = {"dtype": "float64"}
     if ending == "csv":
         options["target"] = "label"
-    model = LinearSVC(C=0.1, tol=1e-5, client=client, read_options=options)
+    model = LinearSVC(C=0.1, tol=1e-4, client=client, read_options=options)
     model.fit(paths)
     assert model.certificate_.primal == pytest.approx(exact.certificate_.primal, rel=1e-9)
     labels = np.concatenate(dask.compute(*model.predict(paths)))
@@ -175,10 +175,10 @@ def test_text_files_agree_on_the_number_of_the_first_feature(client, tmp_path):
 
 def test_an_averaged_start_is_better_than_none_and_ends_at_the_same_optimum(client, rows, exact):
     X, y = rows
-    model = LinearSVC(C=0.1, tol=1e-5, start="average", client=client)
+    model = LinearSVC(C=0.1, tol=1e-4, start="average", client=client)
     model.fit(cut(X, 4), cut(y, 4))
     assert model.history_[0].primal < 1.05 * exact.certificate_.primal
-    assert model.certificate_.primal == pytest.approx(exact.certificate_.primal, rel=1e-5)
+    assert model.certificate_.primal == pytest.approx(exact.certificate_.primal, rel=1e-4)
     assert model.certificate_.status is Status.OPTIMAL
     assert max(step.dual for step in model.history_) <= exact.certificate_.primal
 

@@ -48,9 +48,9 @@ def traffic(client, model, **options):
 
 
 def test_an_iteration_of_the_hinge_moves_numbers_of_size_d_only(client):
-    model = LinearSVC(C=0.1, tol=1e-6, client=client)
+    model = LinearSVC(C=0.1, tol=1e-4, client=client)
     sent, largest = traffic(client, model)
-    assert model.n_iter_ >= 10
+    assert model.n_iter_ >= 8
     # A plane and a few summaries, whatever the number of rows.
     each = sent / model.n_iter_ / PARTS
     assert each < 8 * WIDTH + 4 * SUMMARY < 8 * ROWS / PARTS / 4
@@ -59,7 +59,7 @@ def test_an_iteration_of_the_hinge_moves_numbers_of_size_d_only(client):
 
 
 def test_local_queries_move_a_few_numbers_a_round(client):
-    model = RankSVM(C=0.1, tol=1e-4, client=client)
+    model = RankSVM(C=0.1, tol=1e-2, client=client)
     sent, largest = traffic(client, model, ranked=True)
     assert sent / model.n_iter_ / PARTS < 20_000
     # Query ids travel once, each once.

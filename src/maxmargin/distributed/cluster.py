@@ -44,7 +44,6 @@ class Cluster:
     def __init__(self, client: Any, sources: Sequence[Source], stop: Any = None) -> None:
         self.client, self.sources, self.stop = client, list(sources), stop
         self.failure: PartitionError | None = None
-        self.rounds = 0
         self._lock = threading.Lock()
         self._looked = time.monotonic()
         self._parts = [self._read(number) for number in range(len(self.sources))]
@@ -76,7 +75,6 @@ class Cluster:
 
         Parts that have forgotten what the order builds on get the order that `again` gives.
         """
-        self.rounds += 1
         self._look_around()
         order, ws = sent
         ws_sent = [self._send(w) for w in ws]
