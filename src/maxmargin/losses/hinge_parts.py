@@ -114,16 +114,16 @@ def search(ask: Ask, A0: float, B0: float) -> tuple[float, float]:
     low, high, before = 0.0, math.inf, math.inf
     while True:
         line = _Line(ask(low, high), A0, B0)
-        if line.starts_at(low):
-            if line.slope + low * A0 >= 0:
-                return low, line.loss(low)
-            if line.complete and line.ends_at(high):
-                k = line.root(low, high)
-                return k, line.loss(k)
+        whole = line.covers(low, high)
+        if whole and line.slope + low * A0 >= 0:
+            return low, line.loss(low)
+        if whole and line.complete:
+            k = line.root(low, high)
+            return k, line.loss(k)
         narrow = line.narrowed(low, high)
-        if narrow == (low, high) or line.count > 0.5 * before:
+        if narrow == (low, high) or (whole and line.count > 0.5 * before):
             narrow = line.halved(low, high, ask)  # parts unlike each other
-        (low, high), before = narrow, line.count
+        (low, high), before = narrow, line.count if whole else math.inf
 
 
 class _Line:
@@ -141,11 +141,9 @@ class _Line:
         order = np.argsort(edges, kind="stable")
         self.edges, self.rises = edges[order], rises[order]
 
-    def starts_at(self, low: float) -> bool:
-        return all(summary.start == low for summary in self.summaries)
-
-    def ends_at(self, high: float) -> bool:
-        return all(summary.end == high for summary in self.summaries)
+    def covers(self, low: float, high: float) -> bool:
+        """Whether every part told of the whole bracket."""
+        return all((summary.start, summary.end) == (low, high) for summary in self.summaries)
 
     def narrowed(self, low: float, high: float) -> tuple[float, float]:
         """The part of the bracket where G' may change its sign."""
