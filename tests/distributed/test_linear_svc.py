@@ -125,9 +125,9 @@ def test_dataframes_by_series_and_by_names_of_columns(client, rows, exact):
         by_name.predict(whole[list(frame.columns)[::-1]])
 
 
-def test_delayed_pairs_of_rows_and_labels(client, rows, exact):
+def test_delayed_pairs_of_rows_and_labels_one_of_them_empty(client, rows, exact):
     X, y = rows
-    pieces = np.array_split(np.arange(len(y)), 3)
+    pieces = [*np.array_split(np.arange(len(y)), 3), np.arange(0)]
     pairs = [dask.delayed((X[piece], y[piece])) for piece in pieces]
     model = LinearSVC(C=0.1, tol=1e-4, client=client).fit(pairs)
     assert model.certificate_.primal == pytest.approx(exact.certificate_.primal, rel=1e-9)

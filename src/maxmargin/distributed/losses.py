@@ -60,7 +60,6 @@ class DaskHinge(SummedLoss):
 
     def search(self, p: Vector, dp: Vector, A0: float, B0: float) -> tuple[float, float]:
         most = hinge_parts.edges_of_each(self.rows.cluster.n_parts)
-
         density, line = (A0 / self.n, B0 / self.n), uuid.uuid4().hex
 
         def ask(low: float, high: float) -> list[hinge_parts.Summary]:
@@ -114,8 +113,6 @@ class RankTask:
 
 class NoPairs:
     """The loss of a part in which there is nothing to rank."""
-
-    pairs = 0.0
 
     def evaluate(self, p: np.ndarray, out: np.ndarray | None = None) -> tuple[float, np.ndarray]:
         return 0.0, np.zeros(len(p))
