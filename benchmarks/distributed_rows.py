@@ -142,10 +142,11 @@ def latency(given: Namespace, client: Client) -> None:
     rng = np.random.default_rng(0)
     for parts in (1, 2, 4, 8, 16):
         for d in (10, 100_000):
-            X = sp.random_array((50 * parts, d), density=min(1.0, 100 / d), rng=rng, format="csr")
-            y = np.where(rng.random(50 * parts) < 0.5, 1.0, -1.0)
+            n = 500 * parts
+            X = sp.random_array((n, d), density=min(1.0, 100 / d), rng=rng, format="csr")
+            y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
             rounds, began = count_rounds(), time.perf_counter()
-            model = ours.LinearSVC(C=1e-3, tol=1e-9, max_iter=20, client=client)
+            model = ours.LinearSVC(C=1.0, tol=1e-9, max_iter=12, client=client)
             with rounds, np.errstate(all="ignore"):
                 model.fit(parts_of(sp.csr_matrix(X), y, parts))
             steps = model.history_[1:]
