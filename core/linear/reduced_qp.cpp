@@ -60,6 +60,17 @@ void ReducedQP::keep(const std::vector<std::size_t>& planes) {
   rebuild();
 }
 
+void ReducedQP::widen(const double* coordinates) {
+  shift_ = 0;
+  for (std::size_t j = 0; j < b_.size(); ++j) {
+    for (std::size_t k = 0; k <= j; ++k) H_[j][k] += coordinates[j] * coordinates[k];
+    const double norm = H_[j][j];
+    if (norm > 0 && (shift_ == 0 || norm < shift_)) shift_ = norm;
+  }
+  if (shift_ == 0) shift_ = 1;
+  support_from_weights();
+}
+
 double ReducedQP::product(std::size_t j, std::size_t k) const {
   if (j == kZero || k == kZero) return shift_;
   return (j >= k ? H_[j][k] : H_[k][j]) + shift_;

@@ -40,6 +40,8 @@ class Choices:
     kernel: str = "rbf"
     gamma: str | None = None
     memory: str | None = None
+    n_basis: int | None = None
+    basis: str = "free"
     measure: str | None = None
     k: float | None = None
     beta: float | None = None

@@ -5,6 +5,7 @@ from maxmargin.models.kernel import KernelModel
 from maxmargin.models.linear import LinearModel, MeasureModel
 from maxmargin.models.ordinal import OrdinalModel
 from maxmargin.models.ranking import RankModel
+from maxmargin.models.sparse_kernel import SparseKernelModel
 
 __all__ = [
     "KernelModel",
@@ -12,6 +13,7 @@ __all__ = [
     "MeasureModel",
     "OrdinalModel",
     "RankModel",
+    "SparseKernelModel",
     "load",
     "load_model",
     "register_estimator",

@@ -49,6 +49,15 @@ class Planes:
         self._idle = np.append(self._idle, 0)
         self._qp.append(b, np.concatenate([rows.predict(a) for rows in self._rows()]))
 
+    def widen(self, coordinates: np.ndarray) -> None:
+        """Every plane gains a coordinate: w grows by one."""
+        for k, chunk in enumerate(self._chunks):
+            mine = coordinates[k * CHUNK : (k + 1) * CHUNK]
+            self._chunks[k] = np.hstack([chunk, np.zeros((CHUNK, 1))])
+            self._chunks[k][: len(mine), -1] = mine
+        self._width += 1
+        self._qp.widen(coordinates)
+
     def minimise(self, tolerance: float) -> tuple[np.ndarray, float]:
         """w at the minimum of ``1/2 ||w||^2 + max(0, planes)``, and a lower bound on it."""
         self._qp.solve(tolerance)
@@ -65,7 +74,9 @@ class Planes:
         idle = self._idle >= IDLE_LIMIT
         if idle.sum() <= IDLE_SHARE * len(self):
             return
-        kept = np.flatnonzero(~idle)
+        self._keep(np.flatnonzero(~idle))
+
+    def _keep(self, kept: np.ndarray) -> None:
         self._qp.keep(kept.tolist())
         for place, plane in enumerate(kept.tolist()):
             if place != plane:
