@@ -117,6 +117,43 @@ void bind_hinge(nb::module_& m) {
         return hinge_along(q.data(), p.data(), dp.data(), k, q.shape(0), pool);
       },
       Release(), nb::arg("q"), nb::arg("p"), nb::arg("dp"), nb::arg("k"), nb::arg("pool"));
+  nb::class_<KinkList>(m, "KinkList", "Kinks of a part of the rows in (low, high].")
+      .def_ro("low", &KinkList::low)
+      .def_ro("high", &KinkList::high)
+      .def_ro("slope", &KinkList::slope)
+      .def_ro("value", &KinkList::value)
+      .def("__len__", [](const KinkList& list) { return list.kinks.size(); })
+      .def("within", &KinkList::within, Release(), nb::arg("low"), nb::arg("high"))
+      .def(
+          "summarise",
+          [](const KinkList& list, std::size_t most) {
+            check(most >= 1, "most must be at least 1");
+            KinkSummary s;
+            {
+              nb::gil_scoped_release released;
+              s = summarise(list.kinks, most);
+            }
+            return std::make_tuple(s.edges, s.rises, s.complete);
+          },
+          nb::arg("most"), "(edges, rises, complete)");
+  m.def(
+      "list_kinks",
+      [](In<double> q, In<double> p, In<double> dp, double low, double high, Pool& pool) {
+        check_length(p.shape(0), q.shape(0), "p");
+        check_length(dp.shape(0), q.shape(0), "dp");
+        return list_kinks(q.data(), p.data(), dp.data(), q.shape(0), low, high, pool);
+      },
+      Release(), nb::arg("q"), nb::arg("p"), nb::arg("dp"), nb::arg("low"), nb::arg("high"),
+      nb::arg("pool"));
+  m.def(
+      "sampled_bracket",
+      [](In<double> q, In<double> p, In<double> dp, double A0, double B0) {
+        check_length(p.shape(0), q.shape(0), "p");
+        check_length(dp.shape(0), q.shape(0), "dp");
+        return sampled_bracket(q.data(), p.data(), dp.data(), q.shape(0), A0, B0);
+      },
+      Release(), nb::arg("q"), nb::arg("p"), nb::arg("dp"), nb::arg("A0"), nb::arg("B0"),
+      "(low, high) around where the slope k A0 + B0 + ... is likely 0");
   m.def(
       "smoothed_along",
       [](In<double> q, In<double> nu, double sigma, In<double> p, In<double> dp, double k,

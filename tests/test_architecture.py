@@ -85,8 +85,8 @@ def test_nobody_imports_a_face(path):
         other = folder_of(name)
         if home in ("", other):
             continue
-        allowed = home in ("cli", "report") and other == "estimators"
-        allowed = allowed or (home == "cli" and other == "report")
+        allowed = home in ("cli", "report", "distributed") and other == "estimators"
+        allowed = allowed or (home == "cli" and other in ("report", "distributed"))
         assert other not in FACES or allowed, f"{module_of(path)} imports {name}, a face"
 
 
@@ -149,6 +149,24 @@ X = np.random.default_rng(0).normal(size=(50, 3))
 maxmargin.LinearSVC().fit(X, X[:, 0] > 0).predict(X)
 """
     done = run(script, extras)
+    assert done.returncode == 0, done.stderr
+
+
+def test_distributed_fits_say_what_they_need_where_dask_is_missing():
+    script = """
+from maxmargin.distributed import LinearSVC
+try:
+    LinearSVC().fit(["train.svm"])
+except ImportError as error:
+    print(error)
+"""
+    done = run(script, ["dask", "distributed"])
+    assert "pip install 'maxmargin[dask]'" in done.stdout, done.stderr
+
+
+def test_workers_need_no_scikit_learn():
+    """What a task unpickles starts quickly on a worker."""
+    done = run("import maxmargin.distributed.losses", ["sklearn", "pandas", "pyarrow", "dask"])
     assert done.returncode == 0, done.stderr
 
 

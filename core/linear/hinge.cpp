@@ -49,15 +49,13 @@ MAXMARGIN_CLONES double along_part(const double* q, const double* p, const doubl
 // B_i = -q_i dp_i and C_i = |q_i| - q_i p_i, so loss i at step k is max(0, C_i + k B_i) and
 //   G'(k) = k A0 + B0 + sum over {C_i + k B_i > 0} B_i          non-decreasing, kinks at -C_i / B_i
 
-struct Kink {
-  double k, rise;  // G' rises by |B_i| when k passes the kink
-};
-
 struct Slopes {
   double low, high;  // sum of active B_i at both ends of the bracket
+  double value;      // sum of C_i over the rows active at its low end
   Slopes& operator+=(const Slopes& other) {
     low += other.low;
     high += other.high;
+    value += other.value;
     return *this;
   }
 };
@@ -76,19 +74,20 @@ MAXMARGIN_CLONES Slopes bracket_part(const double* q, const double* p, const dou
   constexpr std::size_t block = 512;
   const bool unbounded = high == kInfinity;
   const double end = unbounded ? 0.0 : high;
-  double slope_low = 0, slope_high = 0;
+  double slope_low = 0, slope_high = 0, value = 0;
   std::int32_t crossing[block];
   std::uint32_t found[block];
   for (std::size_t begin = range.begin; begin < range.end; begin += block) {
     const std::size_t count = std::min(block, range.end - begin);
     const double *Q = q + begin, *P = p + begin, *D = dp + begin;
-#pragma omp simd reduction(+ : slope_low, slope_high)
+#pragma omp simd reduction(+ : slope_low, slope_high, value)
     for (std::size_t i = 0; i < count; ++i) {
       const double B = -Q[i] * D[i], C = std::fabs(Q[i]) - Q[i] * P[i];
       const bool at_low = active_after(C, B, low);
       const bool at_high = unbounded ? B > 0 : active_after(C, B, end);
       slope_low += at_low ? B : 0.0;
       slope_high += at_high ? B : 0.0;
+      value += at_low ? C : 0.0;
       crossing[i] = at_low != at_high ? 1 : 0;
     }
     std::size_t kinks = 0;
@@ -102,7 +101,7 @@ MAXMARGIN_CLONES Slopes bracket_part(const double* q, const double* p, const dou
       inside.push_back({std::clamp(-C / B, low, high), std::fabs(B)});
     }
   }
-  return {slope_low, slope_high};
+  return {slope_low, slope_high, value};
 }
 
 // The root of k A0 + slope + (rises of kinks below k) within (low, high), by weighted selection.
@@ -139,6 +138,8 @@ double select_root(std::vector<Kink>& kinks, double A0, double slope, double low
   return A0 > 0 ? std::clamp(-slope / A0, low, high) : low;
 }
 
+}  // namespace
+
 // A bracket that holds the root with high probability: the root of a thinned problem, give or take
 // three standard deviations of its position among the kinks of the sample.
 std::pair<double, double> sampled_bracket(const double* q, const double* p, const double* dp,
@@ -155,7 +156,8 @@ std::pair<double, double> sampled_bracket(const double* q, const double* p, cons
   for (std::size_t i = stride / 2; i < n; i += stride) {
     const double B = -q[i] * dp[i], C = std::fabs(q[i]) - q[i] * p[i];
     if (active_after(C, B, 0)) slope += weight * B;
-    if (active_after(C, B, 0) != (B > 0)) kinks.push_back({-C / B, weight * std::fabs(B)});
+    if (B != 0 && active_after(C, B, 0) != (B > 0))
+      kinks.push_back({-C / B, weight * std::fabs(B)});
   }
   std::sort(kinks.begin(), kinks.end(), [](const Kink& a, const Kink& b) { return a.k < b.k; });
   std::size_t position = 0;
@@ -165,8 +167,6 @@ std::pair<double, double> sampled_bracket(const double* q, const double* p, cons
   return {position > margin ? kinks[position - margin].k : 0.0,
           position + margin < kinks.size() ? kinks[position + margin].k : kInfinity};
 }
-
-}  // namespace
 
 double hinge(const double* q, const double* p, std::size_t n, double* l, Pool& pool) {
   return sum_pieces<double>(n, pool, [&](Range range) { return hinge_part(q, p, range, l); });
@@ -204,6 +204,76 @@ double hinge_search(const double* q, const double* p, const double* dp, std::siz
       return select_root(kinks, A0, B0 + slopes.low, low, high);
     }
   }
+}
+
+// ---------------------------------------------------------------- line search over parts
+
+KinkList list_kinks(const double* q, const double* p, const double* dp, std::size_t n, double low,
+                    double high, Pool& pool) {
+  const std::size_t parts = pieces(n);
+  std::vector<std::vector<Kink>> inside(parts);
+  std::vector<Slopes> sums(parts);
+  pool.run(parts, [&](std::size_t k) {
+    sums[k] = bracket_part(q, p, dp, part_of(n, parts, k), low, high, inside[k]);
+    // Rows whose loss does not change have no kink, however far.
+    std::erase_if(inside[k], [](const Kink& x) { return !(x.rise > 0) || x.k == kInfinity; });
+  });
+  KinkList list{low, high, 0, 0, {}};
+  for (const Slopes& sum : sums) {
+    list.slope += sum.low;
+    list.value += sum.value;
+  }
+  for (const auto& part : inside) list.kinks.insert(list.kinks.end(), part.begin(), part.end());
+  return list;
+}
+
+KinkList KinkList::within(double from, double to) const {
+  KinkList list{from, to, slope, value, {}};
+  for (const Kink& kink : kinks) {
+    if (kink.k <= from) {
+      list.slope += kink.rise;
+      list.value -= kink.rise * kink.k;
+    } else if (kink.k <= to) {
+      list.kinks.push_back(kink);
+    }
+  }
+  return list;
+}
+
+KinkSummary summarise(const std::vector<Kink>& kinks, std::size_t most) {
+  KinkSummary summary;
+  if (kinks.empty()) return summary;
+  // A sample places the edges where sorting all kinks would take longer than listing them did.
+  constexpr std::size_t sampled = 1 << 14;
+  const std::size_t stride = std::max<std::size_t>(1, kinks.size() / sampled);
+  std::vector<double> some;
+  double last = kinks[0].k;
+  for (std::size_t i = 0; i < kinks.size(); ++i) {
+    last = std::max(last, kinks[i].k);
+    if (i % stride == 0) some.push_back(kinks[i].k);
+  }
+  std::sort(some.begin(), some.end());
+  std::vector<double>& edges = summary.edges;
+  most = std::min(most, some.size());
+  for (std::size_t j = 1; j <= most; ++j) {
+    const double k = some[some.size() * j / most - 1];
+    if (edges.empty() || k > edges.back()) edges.push_back(k);
+  }
+  if (edges.back() < last) edges.back() = last;
+
+  summary.rises.assign(edges.size(), 0.0);
+  for (const Kink& kink : kinks) {
+    const double* base = edges.data();
+    std::size_t length = edges.size();
+    while (length > 1) {  // the first edge not below the kink, without a branch
+      const std::size_t half = length / 2;
+      base += base[half - 1] < kink.k ? half : 0;
+      length -= half;
+    }
+    summary.rises[static_cast<std::size_t>(base - edges.data())] += kink.rise;
+    summary.complete &= *base == kink.k;
+  }
+  return summary;
 }
 
 // ---------------------------------------------------------------- smoothed hinge

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from maxmargin import data, metrics, report
+    from maxmargin import data, distributed, metrics, report
     from maxmargin.estimators import KernelSVC, KernelSVCCV, LinearSVC, LinearSVCCV
     from maxmargin.estimators.measure import MeasureSVC
     from maxmargin.estimators.ordinal import OrdinalSVC
@@ -28,6 +28,7 @@ __all__ = [
     "StreamSVC",
     "__version__",
     "data",
+    "distributed",
     "load",
     "metrics",
     "report",
@@ -45,7 +46,7 @@ _HOMES = {
     "SparseKernelSVC": "maxmargin.estimators.sparse_kernel",
     "StreamSVC": "maxmargin.estimators.stream",
 }
-_FOLDERS = ("data", "metrics", "report")
+_FOLDERS = ("data", "distributed", "metrics", "report")
 
 
 def load(path: str | os.PathLike) -> Any:

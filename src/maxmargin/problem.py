@@ -33,6 +33,7 @@ class Status(StrEnum):
     MAX_TIME = "max_time"
     INTERRUPTED = "interrupted"  # Ctrl-C
     CALLBACK = "callback"  # the caller's callback asked to stop
+    ROWS_LOST = "rows_lost"  # part of the data could no longer be read (distributed fits)
     STALLED = "stalled"  # rounding error: no further progress is possible in float64
 
 

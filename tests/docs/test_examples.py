@@ -127,6 +127,9 @@ def test_reference_names_everything_public():
     names = {*maxmargin.__all__, *maxmargin.data.__all__, *maxmargin.report.__all__}
     for estimator in (name for name in maxmargin.__all__ if "SV" in name):
         names |= set(getattr(maxmargin, estimator)().get_params())
+    names |= set(maxmargin.distributed.__all__)
+    for estimator in (name for name in maxmargin.distributed.__all__ if "SV" in name):
+        names |= set(getattr(maxmargin.distributed, estimator)().get_params())
     names |= {*Certificate.__dataclass_fields__, *Progress.__dataclass_fields__}
     names |= {str(status) for status in Status}
     missing = [name for name in sorted(names) if not re.search(rf"\b{name}\b", reference)]

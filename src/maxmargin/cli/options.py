@@ -226,6 +226,14 @@ Order = Annotated[
         "--order", metavar="LIST", help="--kind ordinal: labels from low to high, as bad,fair,good."
     ),
 ]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Train on the workers of a Dask cluster; TRAIN may be a folder or a pattern.",
+    ),
+]
 MaxTime = Annotated[
     float | None, typer.Option("--max-time", metavar="SECONDS", help="Stop fitting after this.")
 ]

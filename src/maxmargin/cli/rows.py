@@ -36,8 +36,8 @@ def read(
     from maxmargin import data
     from maxmargin.models.labels import whole_numbers
 
-    options = _options(format, target, qid, zero_based)
-    dataset = data.open(source, dtype=dtype, threads=threads, **options)
+    options = reading_options(format, target, qid, zero_based, threads, dtype)
+    dataset = data.open(source, **options)
     if dataset.y is not None:
         dataset.y = whole_numbers(dataset.y)
     return dataset
@@ -57,18 +57,22 @@ def source_of(
     """Rows of one or more files that are read block by block."""
     from maxmargin import data
 
-    options = _options(format, target, qid, zero_based)
-    return data.open_source(sources, dtype=dtype, threads=threads, text=text, **options)
+    options = reading_options(format, target, qid, zero_based, threads, dtype)
+    return data.open_source(sources, text=text, **options)
 
 
-def _options(
+def reading_options(
     format: Format | AnyFormat | None,
     target: str | None,
     qid: str | None,
     zero_based: bool | None,
+    threads: int | None,
+    dtype: str,
 ) -> dict[str, Any]:
-    """What was said about the files, as `maxmargin.data` takes it."""
-    options: dict[str, Any] = {}
+    """What was typed, as `data.open` knows it."""
+    options: dict[str, Any] = {"dtype": dtype}
+    if threads is not None:
+        options["threads"] = threads
     if format is not None:
         options["format"] = format.value
     if target is not None:
@@ -178,7 +182,6 @@ def model_and_rows(
     zero_based: bool | None,
     threads: int | None,
     dtype: str,
-    text: str | None = None,
 ) -> tuple[Any, Dataset]:
     """A model, and the rows it is to score, read as the options of a command say."""
     from maxmargin.models import load_model

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from maxmargin.cli import fitting, kinds, options
+from maxmargin.cli import cluster, fitting, kinds, options
 from maxmargin.cli.console import Messages, print_json, warn
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def train(
     zero_based: options.ZeroBased = None,
     dtype: options.Numbers = "float32",
     from_disk: options.FromDisk = False,
+    scheduler: options.Scheduler = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
@@ -62,6 +63,8 @@ def train(
     from maxmargin.models import save
 
     kinds.check_options(kind.value, typed(context), solver.value)
+    if scheduler is not None:
+        cluster.check_options(kind.value, typed(context), solver.value)
     choices = fitting.Choices(
         C=C,
         tol=tol,
@@ -96,20 +99,20 @@ def train(
         "target": target,
         "qid": qid,
         "zero_based": zero_based,
-        "threads": threads,
-        "dtype": dtype,
     }
-    if kinds.KINDS[kind.value].from_disk:
-        dataset = rows.as_source(data, text=text, **about)
-    else:
-        check_format(format)
-        dataset = (
-            rows.leave_on_disk(data, **about) if from_disk else rows.read_labelled(data, **about)
+    if scheduler is not None:
+        read = start  # workers read as part of the fit
+        reading = rows.reading_options(**about, threads=None, dtype=dtype)
+        files = cluster.files_of(data)
+        fitted, shape = cluster.fit(
+            kind.value, files, scheduler, choices, reading, messages.callback(), path
         )
-    read = time.perf_counter()
-    fitted = machine.fit(dataset, choices, messages.callback())
+    else:
+        dataset = rows_of(kind.value, data, from_disk, text, **about, threads=threads, dtype=dtype)
+        read = time.perf_counter()
+        fitted = machine.fit(dataset, choices, messages.callback())
+        shape = rows.shape_of(dataset)
     fit = time.perf_counter()
-    shape = rows.shape_of(dataset)
     save(fitted.model, path)
     messages.clear()
     report_status(fitted, tol)
@@ -133,6 +136,16 @@ def typed(context: typer.Context) -> set[str]:
         for name in context.params
         if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
     }
+
+
+def rows_of(kind: str, data: str, from_disk: bool, text: str | None, **about: Any) -> Any:
+    """The rows of TRAIN: in memory, or left on disk where the kind or the user wants that."""
+    from maxmargin.cli import rows
+
+    if kinds.KINDS[kind].from_disk:
+        return rows.as_source(data, text=text, **about)
+    check_format(about["format"])
+    return rows.leave_on_disk(data, **about) if from_disk else rows.read_labelled(data, **about)
 
 
 def check_format(format: options.AnyFormat | None) -> None:

@@ -22,6 +22,9 @@ class Rows(Protocol):
     n: int
     width: int
 
+    def zeros(self) -> np.ndarray:
+        """``X 0``, without a look at the data."""
+
     def predict(self, w: np.ndarray) -> np.ndarray:
         """``X w``, one number a row."""
 
@@ -68,8 +71,11 @@ class ArrayRows:
         """Every `step`-th row, where it lies."""
         return object.__new__(ArrayRows)._adopt(self.core.thinned(step), self.pool)
 
-    def predict(self, w: np.ndarray) -> np.ndarray:
-        p = np.empty(self.n)
+    def zeros(self) -> np.ndarray:
+        return np.zeros(self.n)
+
+    def predict(self, w: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        p = np.empty(self.n) if out is None else out
         _core.predict(self.core, w, p, self.pool)
         return p
 
@@ -81,8 +87,15 @@ class ArrayRows:
     def inner(self, x: np.ndarray, y: np.ndarray) -> float:
         return _core.inner(x, y, self.pool)
 
-    def blend(self, alpha: float, x: np.ndarray, beta: float, y: np.ndarray) -> np.ndarray:
-        out = np.empty(len(x))
+    def blend(
+        self,
+        alpha: float,
+        x: np.ndarray,
+        beta: float,
+        y: np.ndarray,
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        out = np.empty(len(x)) if out is None else out
         _core.blend(alpha, x, beta, y, out, self.pool)
         return out
 

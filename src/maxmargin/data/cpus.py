@@ -13,3 +13,8 @@ def granted_cpus() -> int:
     limit = os.environ.get("OMP_NUM_THREADS", "")
     cpus = _core.available_cpus()
     return min(cpus, int(limit)) if limit.isdigit() and int(limit) > 0 else cpus
+
+
+def new_pool(threads: int) -> _core.Pool:
+    """Threads for one computation, without a stop flag."""
+    return _core.Pool(threads)

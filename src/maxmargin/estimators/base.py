@@ -76,6 +76,7 @@ REASONS = {
     Status.MAX_TIME: "max_time was reached",
     Status.INTERRUPTED: "it was interrupted",
     Status.CALLBACK: "the callback asked to stop",
+    Status.ROWS_LOST: "part of the data could no longer be read",
     Status.STALLED: "rounding errors leave no room for progress",
 }
 

@@ -35,8 +35,8 @@ class Hinge:
     def value(self, p: np.ndarray) -> float:
         return _core.hinge(self.q, p, self.pool)
 
-    def evaluate(self, p: np.ndarray) -> tuple[float, np.ndarray]:
-        l = np.empty(self.n)  # noqa: E741
+    def evaluate(self, p: np.ndarray, out: np.ndarray | None = None) -> tuple[float, np.ndarray]:
+        l = np.empty(self.n) if out is None else out  # noqa: E741
         return _core.hinge(self.q, p, l, self.pool), l
 
     def search(self, p: np.ndarray, dp: np.ndarray, A0: float, B0: float) -> tuple[float, float]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -29,15 +30,33 @@ MAX_EVALUATIONS = 30
 
 
 @dataclass
-class Point:
-    """A point on the line: value and slope of G there, and the loss it came from."""
+class SearchPoint:
+    """A point on the line: value and slope of G there, and the loss."""
 
     k: float
     G: float
     g: float
-    p: np.ndarray
     R: float
+
+
+@dataclass
+class Point(SearchPoint):
+    """A point with the predictions there, and a subgradient."""
+
+    p: np.ndarray
     l: np.ndarray  # noqa: E741
+
+
+PointT = TypeVar("PointT", bound=SearchPoint)
+
+
+class Line(Protocol):
+    """G along one direction, by evaluation."""
+
+    A0: float
+
+    def __call__(self, k: float) -> Any:
+        """The `SearchPoint` at k."""
 
 
 class SearchedLoss(ABC):
@@ -68,7 +87,7 @@ class SearchedLoss(ABC):
         """``k = argmin_{k >= 0} k^2 A0 / 2 + k B0 + R(p + k dp)``, and ``R(p + k dp)``."""
         line = _Line(self, p, dp, A0, B0)
         start = self._start(line)
-        best = _minimise(line, start, self._first_step(line, start))
+        best = minimise(line, start, self._first_step(line, start))
         if best.k > 0:
             self._step = best.k
         self._end = (best.p, best.R, best.l)
@@ -97,7 +116,7 @@ class SearchedLoss(ABC):
         )
         # A sample knows how G bends far better than how it slopes, and the slope is known.
         some.B0 = start.g - loss._start(some).g
-        return _minimise(some, loss._start(some), self._step).k or self._step
+        return minimise(some, loss._start(some), self._step).k or self._step
 
 
 class _Line:
@@ -114,10 +133,10 @@ class _Line:
     def point(self, k: float, p: np.ndarray, R: float, l: np.ndarray) -> Point:  # noqa: E741
         slope = _core.inner(l, self.dp, self.loss.pool)
         G = 0.5 * k * k * self.A0 + k * self.B0 + R
-        return Point(k, G, k * self.A0 + self.B0 + slope, p, R, l)
+        return Point(k, G, k * self.A0 + self.B0 + slope, R, p, l)
 
 
-def _minimise(line: _Line, start: Point, first: float) -> Point:
+def minimise(line: Line, start: PointT, first: float) -> PointT:
     """The best point found; `start` itself (k = 0) where G does not fall."""
     if not start.g < 0:
         return start
@@ -146,7 +165,9 @@ def _minimise(line: _Line, start: Point, first: float) -> Point:
     return best
 
 
-def _good_enough(A0: float, start: Point, low: Point, high: Point | None, best: Point) -> bool:
+def _good_enough(
+    A0: float, start: SearchPoint, low: SearchPoint, high: SearchPoint | None, best: SearchPoint
+) -> bool:
     gained = start.G - best.G
     if gained <= 0:
         # Nothing can be gained that rounding does not hide.
@@ -163,7 +184,7 @@ def _good_enough(A0: float, start: Point, low: Point, high: Point | None, best: 
     return best.G - (low.G + low.g * (x - low.k)) <= SHARE_LEFT * gained
 
 
-def _beyond(before: Point, low: Point) -> float:
+def _beyond(before: SearchPoint, low: SearchPoint) -> float:
     """A step past `low`, where G still falls: by the secant of the slopes, within reason."""
     bend = low.g - before.g
     step = low.k - before.k
@@ -171,7 +192,7 @@ def _beyond(before: Point, low: Point) -> float:
     return low.k + min(max(1.2 * secant, 0.5 * step), 9.0 * step)
 
 
-def _crossing(low: Point, high: Point) -> float:
+def _crossing(low: SearchPoint, high: SearchPoint) -> float:
     """Where the tangents at low and high meet."""
     bend = high.g - low.g
     if not bend > 0:
@@ -180,7 +201,7 @@ def _crossing(low: Point, high: Point) -> float:
     return min(max(x, low.k), high.k)
 
 
-def _cubic(low: Point, high: Point) -> float:
+def _cubic(low: SearchPoint, high: SearchPoint) -> float:
     """Minimiser of the cubic with the values and slopes of both ends."""
     width = high.k - low.k
     d1 = low.g + high.g - 3.0 * (high.G - low.G) / width

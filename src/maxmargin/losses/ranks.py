@@ -71,11 +71,11 @@ class Ranks(SearchedLoss):
         self.queries = int(np.sum(m > 0))
         if self.queries == 0:
             raise ValueError(_no_pairs(y, qid, weight))
-        self._scale(C * unit * float(self.core.rows()[m > 0].sum()))
+        self.rescale(C * unit * float(self.core.rows()[m > 0].sum()))
         if self.n >= 8 * SAMPLE:
             self._look_at_sample(y, query, weight)
 
-    def _scale(self, total: float) -> None:
+    def rescale(self, total: float) -> None:
         """Sets c_q so that ``sum_q c_q m_q`` is `total` = C N, each query with an equal part."""
         m = self.core.pairs()
         self.total = self.at_zero = total
@@ -93,7 +93,7 @@ class Ranks(SearchedLoss):
             loss = Ranks(y, 1.0, self.pool, query, weight)
         except ValueError:
             return  # no pair among the sampled rows
-        loss._scale(self.total)
+        loss.rescale(self.total)
         self.look_first_at(rows, loss)
 
     def known_subgradient(self) -> np.ndarray | None:
@@ -104,8 +104,8 @@ class Ranks(SearchedLoss):
         """
         return self._end[2] if self._end is not None and self.pairs >= MANY_PAIRS else None
 
-    def evaluate(self, p: np.ndarray) -> tuple[float, np.ndarray]:
-        l = np.empty(self.n)  # noqa: E741
+    def evaluate(self, p: np.ndarray, out: np.ndarray | None = None) -> tuple[float, np.ndarray]:
+        l = np.empty(self.n) if out is None else out  # noqa: E741
         return self.core.evaluate(p, l, self.pool), l
 
 

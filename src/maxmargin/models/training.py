@@ -136,7 +136,7 @@ def train(
     with catch_interrupts() as interrupts:
         solutions = problems.solve_all(solve, side_by_side, interrupts)
     return Trained(
-        _model(rows.d, problems.classes, solver, solutions, plan), solutions, problems.cost
+        linear_model(rows.d, problems.classes, solver, solutions, plan), solutions, problems.cost
     )
 
 
@@ -173,7 +173,7 @@ def train_from(
 
         solutions = problems.solve_all(solve, side_by_side, interrupts)
     source.check_unchanged()
-    model = _model(source.d, problems.classes, method, solutions, plan)
+    model = linear_model(source.d, problems.classes, method, solutions, plan)
     return Trained(model, solutions, problems.cost)
 
 
@@ -256,7 +256,7 @@ def fits(starts: list[Start], problems: int, rows: ArrayRows) -> bool:
 def row_costs(
     classes: np.ndarray, codes: np.ndarray, plan: Plan, sample_weight: np.ndarray | None
 ) -> np.ndarray:
-    """``C_i``. Balanced class weights make every class weigh the same: n / (k n_j), by weight."""
+    """``C_i``: C times the weight of the row times that of its class."""
     n = len(codes)
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if weight.shape != (n,) or not np.isfinite(weight).all() or (weight < 0).any():
@@ -348,9 +348,10 @@ def _start(solution: Solution, cost: np.ndarray) -> Start:
     return Start(solution.w, np.clip(share, 0.0, 1.0))
 
 
-def _model(
+def linear_model(
     d: int, classes: np.ndarray, solver: str, solutions: list[Solution], plan: Plan
 ) -> LinearModel:
+    """What is kept of the solutions of all problems."""
     W = np.stack([solution.w for solution in solutions])
     return LinearModel(
         coef=np.ascontiguousarray(W[:, :d]),

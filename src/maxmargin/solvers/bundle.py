@@ -16,6 +16,7 @@ and w_c are combinations of those already known.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -54,17 +55,21 @@ def solve(
     settings: Settings,
     method: Literal["ocas", "cpa"] = "ocas",
     w0: np.ndarray | None = None,
+    planes0: Iterable[tuple[np.ndarray, float]] = (),
 ) -> Solution:
     """Minimises ``1/2 ||w||^2 + R(X w)`` until ``P - D <= tol P``.
 
-    `w0` is a starting point (a solution for another C, say); 0 by default.
+    `w0` is a starting point (a solution for another C, say); 0 by default. `planes0` are planes
+    (a, b) below R that are known beforehand.
     """
     run = Run(settings)
     planes = Planes(rows.width, getattr(rows, "pool", None))
-    best, D = Point(np.zeros(rows.width), np.zeros(rows.n), loss.at_zero, 0.0), 0.0
+    best, D = Point(np.zeros(rows.width), rows.zeros(), loss.at_zero, 0.0), 0.0
     try:
         best, l = start(rows, loss, w0)  # noqa: E741
         p_c, R_c, iteration = best.p, best.R, 0
+        for a, b in planes0:
+            planes.add(a, b)
         while not run.record(iteration, best.P, D):
             planes.add(rows.combine(l), R_c - rows.inner(l, p_c))
             w_t, D_t = planes.minimise(tolerance=1e-3 * max(best.P - D, settings.tol * best.P))
@@ -79,15 +84,15 @@ def solve(
                 best = min(best, Point(w_t, p_t, R_c, norm2(w_t)), key=lambda point: point.P)
             planes.drop_idle()
             iteration += 1
-    except _core.Stopped:
-        run.stopped()
+    except _core.Stopped as reason:
+        run.stopped(reason)
     return Solution(best.w, run.certify(exact_primal(rows, loss, best), D), run.history)
 
 
 def start(rows: Rows, loss: Loss, w0: np.ndarray | None) -> tuple[Point, np.ndarray]:
     """The first point, and the subgradient there."""
     w = np.zeros(rows.width) if w0 is None else np.array(w0, dtype=np.float64)
-    p = np.zeros(rows.n) if w0 is None else rows.predict(w)
+    p = rows.zeros() if w0 is None else rows.predict(w)
     R, l = loss.evaluate(p)  # noqa: E741
     return Point(w, p, R, norm2(w)), l
 
@@ -122,7 +127,7 @@ def next_touch(
 def exact_primal(rows: Rows, loss: Loss, best: Point) -> float:
     """P at the answer from a fresh pass over the data, unless a stop was asked for."""
     try:
-        p = rows.predict(best.w)
+        R, _ = loss.evaluate(rows.predict(best.w))
     except _core.Stopped:
         return best.P  # from predictions combined in float64 along the run
-    return 0.5 * norm2(best.w) + loss.evaluate(p)[0]
+    return 0.5 * norm2(best.w) + R

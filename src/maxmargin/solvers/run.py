@@ -11,7 +11,13 @@ from collections.abc import Iterator
 from maxmargin import _core
 from maxmargin.problem import Certificate, Clock, Progress, Settings, Status
 
+Stopped = _core.Stopped  # raised by products and sums when the stop flag is
+
 PATIENCE = 500  # records without any progress of the gap: rounding errors rule
+
+
+class RowsLost(_core.Stopped):
+    """Rows that were there before can no longer be read: the run ends with its best point."""
 
 
 class Interrupts:
@@ -106,8 +112,11 @@ class Run:
         scale = primal if self.scale is None else self.scale
         return scale <= 0 or (primal - dual) / scale <= (1 - margin) * self.settings.tol
 
-    def stopped(self) -> None:
-        """The stop flag was raised: say by whom."""
+    def stopped(self, reason: BaseException | None = None) -> None:
+        """The stop flag was raised, or rows were lost: say which, and by whom."""
+        if isinstance(reason, RowsLost):
+            self.status = Status.ROWS_LOST
+            return
         stop = self.settings.stop
         by_clock = stop is not None and stop.reason == _core.StopReason.time
         self.status = Status.MAX_TIME if by_clock else Status.INTERRUPTED

@@ -1,0 +1,36 @@
+"""The Dask face: the same losses and bundle loop, products done by workers.
+
+`LinearSVC`, `RankSVM` and `MeasureSVC` as in `maxmargin`, on dask arrays, dataframes, delayed
+objects or lists of files. Needs the extra ``maxmargin[dask]``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from maxmargin.distributed.errors import PartitionError
+    from maxmargin.distributed.linear import LinearSVC
+    from maxmargin.distributed.measure import MeasureSVC
+    from maxmargin.distributed.rank import RankSVM
+
+__all__ = ["LinearSVC", "MeasureSVC", "PartitionError", "RankSVM"]
+
+# Imported when first used: workers need the parts only, not scikit-learn.
+_HOMES = {
+    "LinearSVC": "maxmargin.distributed.linear",
+    "MeasureSVC": "maxmargin.distributed.measure",
+    "PartitionError": "maxmargin.distributed.errors",
+    "RankSVM": "maxmargin.distributed.rank",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'maxmargin.distributed' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))

@@ -1,0 +1,57 @@
+"""A fast start: every part solves its own rows, and the answers are averaged.
+
+Section 1.3 of the StreamSVM paper (Matsushima, Vishwanathan, Smola 2012), after Zinkevich et al.
+2010. Part j, with the share ``t_j`` of all cost, solves
+
+    minimise   1/2 ||w||^2 + 1/t_j sum_{i in part j} C_i max(0, 1 - y_i <w, x_i>)
+
+by dual descent, all parts at once, without a word between them. Then
+
+    w_0 = sum_j t_j w_j = sum_i a_i y_i x_i,    a_i = t_j (dual variable of row i),  a_i in [0, C_i]
+
+so the average is primal *and* dual: `a` is feasible for the whole problem. It gives the bundle
+loop a point to start from and a plane, ``sum_i a_i (1 - y_i <w, x_i>) <= R(w)``, whose bound is
+D(a).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin.distributed.parts import Memory
+from maxmargin.distributed.rows import DaskRows
+from maxmargin.losses.hinge import Hinge
+from maxmargin.models.training import Plan
+from maxmargin.problem import Settings
+from maxmargin.solvers import dual_descent
+from maxmargin.solvers.run import Stopped
+
+ROUGHLY = 1e-2  # the parts' own precision: averaging is not more precise
+EPOCHS = 50  # and no part keeps the others waiting for long
+
+
+def averaged_start(
+    rows: DaskRows, plan: Plan, whole_cost: float
+) -> tuple[np.ndarray | None, list[tuple[np.ndarray, float]]]:
+    """The average, and its plane; nothing if the fit was stopped meanwhile."""
+    if not whole_cost > 0:
+        return None, []
+    try:
+        sums, w = rows.total(solve_alone, whole_cost=whole_cost, seed=plan.seed)
+    except Stopped:
+        return None, []  # the bundle loop ends at once too, and says why
+    return w, [(-w, float(sums[0]))]
+
+
+def solve_alone(memory: Memory, whole_cost: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """``t sum_i a_i`` and ``t w`` of the part's own problem."""
+    loss = memory.loss
+    assert isinstance(loss, Hinge)
+    share = loss.at_zero / whole_cost
+    if not share > 0:
+        return np.zeros(1), np.zeros(memory.rows.width)
+    alone = Hinge(np.sign(loss.q), np.abs(loss.q) / share, loss.pool)
+    settings = Settings(tol=ROUGHLY, max_iter=EPOCHS, seed=seed)
+    a = dual_descent.solve(memory.rows, alone, settings).dual_variables
+    assert a is not None
+    return np.array([share * a.sum()]), share * memory.rows.combine(np.copysign(a, loss.q))

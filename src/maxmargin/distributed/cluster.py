@@ -1,0 +1,222 @@
+"""Parts on the workers of a Dask cluster, and rounds of tasks on them.
+
+A round sends one task to every part and takes back a few numbers of each, or their sum. Parts are
+futures that Dask computes anew from their source when their worker dies. Tasks prefer the worker
+that holds their part and may run on any other.
+
+Sums go up a tree of fixed shape, by the numbers of the parts and not by who finishes first, so the
+same parts give the same bits on any workers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from concurrent.futures import TimeoutError
+from typing import Any
+
+import numpy as np
+
+from maxmargin.distributed import parts
+from maxmargin.distributed.errors import PartitionError, dask_modules
+from maxmargin.distributed.parts import Forgotten, Order
+from maxmargin.distributed.sources import Source
+from maxmargin.solvers.run import RowsLost, Stopped
+
+RETRIES = 3  # of a task that fails; a task whose worker dies is Dask's to repeat
+FAN_IN = 8
+INLINE = 16_384  # bytes that travel within tasks; more goes to one worker, and on to the others
+POLL = 0.05  # seconds between looks at the stop flag
+LOOK_AROUND = 2.0  # seconds between looks for workers that have nothing to do
+
+Sent = tuple[Order, list[np.ndarray | None]]
+
+
+class Cluster:
+    """The parts of one fit. A raised stop flag ends the waiting for any round with `Stopped`.
+
+    After `PartitionError` the error is in `failure`, and every round raises `RowsLost`.
+    """
+
+    def __init__(self, client: Any, sources: Sequence[Source], stop: Any = None) -> None:
+        self.client, self.sources, self.stop = client, list(sources), stop
+        self.failure: PartitionError | None = None
+        self._lock = threading.Lock()
+        self._looked = time.monotonic()
+        self._parts = [self._read(number) for number in range(len(self.sources))]
+        self._homes: list[tuple[str, ...]] = [()] * len(self._parts)
+
+    @property
+    def n_parts(self) -> int:
+        return len(self._parts)
+
+    def settle(self) -> None:
+        """Waits until every part is read, and notes where."""
+        self.ask(len_of)
+        self._find_homes()
+
+    def ask(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """``function(part, *arguments)`` of every part."""
+        futures = [self._submit(function, k, *arguments) for k in range(len(self._parts))]
+        return self._fetch(futures, self.stop)
+
+    def run(
+        self,
+        sent: Sent,
+        again: Callable[[], Sent],
+        total: bool,
+        stop: Any,
+        pieces: Sequence[np.ndarray] | None = None,
+    ) -> Any:
+        """One round: the results of an order on all parts, or their sum.
+
+        Parts that have forgotten what the order builds on get the order that `again` gives.
+        """
+        self._look_around()
+        order, ws = sent
+        ws_sent = [self._send(w) for w in ws]
+        small = total and order.task.layout.width * 8 <= INLINE
+
+        def give(number: int, order: Order, ws: list) -> Any:
+            piece = None if pieces is None else self._send(pieces[number], number)
+            return self._submit(parts.work, number, order, piece, *ws)
+
+        futures = [give(number, order, ws_sent) for number in range(len(self._parts))]
+        while True:
+            tops = futures if not total or small else [tree(futures, self._add)]
+            results = self._fetch(tops, stop, leaves=futures)
+            if total:
+                results = [tree(results, parts.add)]
+            forgotten: frozenset[int] = frozenset().union(
+                *(result.parts for result in results if isinstance(result, Forgotten))
+            )
+            if not forgotten:
+                return results[0] if total else results
+            self._find_homes()
+            order, ws = again()
+            ws_sent = [self._send(w) for w in ws]
+            for number in forgotten:
+                futures[number] = give(number, order, ws_sent)
+
+    def end(self, key: str) -> None:
+        """Lets workers forget a problem."""
+        for number in range(len(self._parts)):
+            self._fire_and_forget(self._submit(parts.end, number, key))
+
+    def _read(self, number: int, **where: Any) -> Any:
+        return self.client.compute(
+            self.sources[number].delayed(number), retries=RETRIES, traverse=False, **where
+        )
+
+    def _submit(self, function: Callable[..., Any], number: int, *arguments: Any) -> Any:
+        return self.client.submit(
+            function,
+            self._parts[number],
+            *arguments,
+            key=f"maxmargin-{name_of(function, arguments)}-{uuid.uuid4().hex}",
+            workers=list(self._homes[number]) or None,
+            allow_other_workers=bool(self._homes[number]),
+            retries=RETRIES,
+        )
+
+    def _send(self, w: np.ndarray | None, number: int | None = None) -> Any:
+        """w as an argument of tasks. Where it is large one worker gets it and others from there; a
+        task, unlike data that is merely scattered, can be repeated if that worker dies."""
+        if w is None or w.nbytes <= INLINE:
+            return w
+        dask, _ = dask_modules()
+        homes = None if number is None else list(self._homes[number]) or None
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TiB"}):
+            return self.client.submit(
+                np.asarray,
+                w,
+                key=f"maxmargin-send-{uuid.uuid4().hex}",
+                workers=homes,
+                allow_other_workers=homes is not None,
+            )
+
+    def _add(self, *results: Any) -> Any:
+        return self.client.submit(parts.add, *results, key=f"maxmargin-add-{uuid.uuid4().hex}")
+
+    def _fire_and_forget(self, future: Any) -> None:
+        _, distributed = dask_modules()
+        distributed.fire_and_forget(future)
+
+    def _fetch(self, futures: list[Any], stop: Any, leaves: list[Any] | None = None) -> list[Any]:
+        """Results, with an eye on the stop flag."""
+        if self.failure is not None:
+            raise RowsLost(str(self.failure))
+        loop = self.client.loop.asyncio_loop
+        pending = asyncio.run_coroutine_threadsafe(
+            self.client.gather(futures, asynchronous=True), loop
+        )
+        while True:
+            try:
+                return pending.result(POLL)
+            except TimeoutError:
+                if pending.done():
+                    raise
+                if stop is not None and stop.poll():
+                    pending.cancel()
+                    raise Stopped("stopped before the end") from None
+            except Exception as error:
+                self._blame(error, leaves or futures)
+                raise
+
+    def _blame(self, error: Exception, leaves: list[Any]) -> None:
+        """Names the partition that failed; the fit ends with it."""
+        for number, future in enumerate(leaves):
+            if future.status == "error":
+                cause = future.exception() or error
+                source = self.sources[number].name
+                self.failure = PartitionError(number, source, cause)
+                raise RowsLost(str(self.failure)) from cause
+
+    def _find_homes(self) -> None:
+        who = self.client.who_has(self._parts)
+        self._homes = [tuple(who.get(part.key, ())) for part in self._parts]
+
+    def _look_around(self) -> None:
+        """Gives a part to a worker that has room: one that came later, or in another's place."""
+        with self._lock:
+            if time.monotonic() - self._looked < LOOK_AROUND:
+                return
+            self._looked = time.monotonic()
+            threads = self.client.nthreads()
+            self._find_homes()
+            held = dict.fromkeys(threads, 0)
+            for home in self._homes:
+                if home and home[0] in held:
+                    held[home[0]] += 1
+            if not held:
+                return
+            idle = min(held, key=lambda address: held[address] / threads[address])
+            busy = max(held, key=lambda address: held[address] / threads[address])
+            if held[busy] / threads[busy] <= (held[idle] + 1) / threads[idle]:
+                return
+            number = next(k for k, home in enumerate(self._homes) if home[:1] == (busy,))
+            self._parts[number] = self._read(number, workers=[idle], allow_other_workers=True)
+            self._homes[number] = (idle,)
+
+
+def tree(leaves: Sequence[Any], add: Callable[..., Any]) -> Any:
+    """The sum of the leaves, FAN_IN neighbours at a time."""
+    leaves = list(leaves)
+    while len(leaves) > 1:
+        groups = [leaves[j : j + FAN_IN] for j in range(0, len(leaves), FAN_IN)]
+        leaves = [add(*group) if len(group) > 1 else group[0] for group in groups]
+    return leaves[0]
+
+
+def len_of(part: parts.Part) -> int:
+    return part.data.X.shape[0]
+
+
+def name_of(function: Callable[..., Any], arguments: tuple) -> str:
+    """What a dashboard shows."""
+    if arguments and isinstance(arguments[0], Order):
+        return arguments[0].job.__name__
+    return function.__name__

@@ -1,0 +1,44 @@
+"""What can go wrong on a cluster, as errors."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+
+class PartitionError(RuntimeError):
+    """A partition failed again and again, and the fit ended there.
+
+    Attributes
+    ----------
+    partition : int
+        Its number, from 0.
+    source : str
+        Where its rows come from.
+    model : the best model so far, or None if there was none yet
+        The estimator is fitted with it too.
+
+    The error of the partition itself is the cause (``__cause__``).
+    """
+
+    def __init__(self, partition: int, source: str, cause: BaseException) -> None:
+        super().__init__(
+            f"partition {partition} ({source}) failed again and again: "
+            f"{type(cause).__name__}: {cause}"
+        )
+        self.partition, self.source = partition, source
+        self.model: Any = None
+        self.__cause__ = cause
+
+
+def dask_modules() -> tuple[ModuleType, ModuleType]:
+    """``dask`` and ``distributed``, or an error that says how to get them."""
+    try:
+        import dask
+        import distributed
+    except ImportError as error:
+        raise ImportError(
+            "maxmargin.distributed needs Dask, which is not installed: "
+            "pip install 'maxmargin[dask]'"
+        ) from error
+    return dask, distributed

@@ -1,0 +1,241 @@
+"""A part of the rows on the worker that holds it, and what is done there.
+
+Tasks are functions of their arguments. A part remembers vectors of one number a row from one task
+to the next, but never as the only copy: each is ``X w`` for a w that the driver knows. A part that
+was spilled to disk, moved, or read anew on another worker has forgotten them and says so
+(`Forgotten`), and the driver sends the w's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin.data.arrays import ArrayRows
+from maxmargin.data.cpus import new_pool
+from maxmargin.data.dataset import Dataset
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What all parts have in common: columns, constant feature, threads of a task."""
+
+    d: int
+    bias: float = 0.0
+    index_base: int | None = None
+    threads: int = 1
+
+    @property
+    def width(self) -> int:
+        return self.d + (1 if self.bias else 0)
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """These parts do not have the vectors a task needs."""
+
+    parts: frozenset[int]
+
+
+class LocalLoss(Protocol):
+    """The loss of one part's predictions."""
+
+    def evaluate(self, p: np.ndarray, out: np.ndarray | None = None) -> tuple[float, np.ndarray]:
+        """``R(p)`` and a subgradient, which may be written to `out`."""
+
+
+class Task(Protocol):
+    """A problem as every worker needs to know it; small, sent with every task.
+
+    `key` tells problems apart that are solved on the same parts.
+    """
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def layout(self) -> Layout: ...
+
+    def loss(self, part: Part, rows: ArrayRows) -> LocalLoss | None:
+        """The loss of the part's rows; None if the driver evaluates it."""
+
+
+class Part:
+    """Rows with their labels, and what the tasks on them remember."""
+
+    def __init__(self, data: Dataset, number: int) -> None:
+        self.data, self.number = data, number
+        self._forget()
+
+    def _forget(self) -> None:
+        self._views: dict[Layout, ArrayRows] = {}
+        self._memories: dict[str, Memory] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"data": self.data, "number": self.number}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.data, self.number = state["data"], state["number"]
+        self._forget()
+
+    def __sizeof__(self) -> int:
+        arrays: list[Any] = [self.data.y, self.data.qid, self.data.weight]
+        X: Any = self.data.X
+        arrays += [X.data, X.indices, X.indptr] if sp.issparse(X) else [X]
+        return sum(array.nbytes for array in arrays if array is not None)
+
+    def rows(self, layout: Layout) -> ArrayRows:
+        """The rows with the columns of the whole, on threads of their own."""
+        if layout not in self._views:
+            self._views[layout] = ArrayRows(self._columns(layout), layout.bias)
+        return self._views[layout].with_pool(new_pool(layout.threads))
+
+    def memory(self, task: Task) -> Memory:
+        if task.key not in self._memories:
+            self._memories[task.key] = Memory(self, task)
+        return self._memories[task.key]
+
+    def end(self, key: str) -> None:
+        """Forgets all about a problem."""
+        self._memories.pop(key, None)
+
+    def _columns(self, layout: Layout):
+        """X as wide as the widest part, features numbered from the first of all parts."""
+        X: Any = self.data.X
+        if not sp.issparse(X):
+            if X.shape[1] != layout.d:
+                raise ValueError(
+                    f"{self.data.source}: found {X.shape[1]} columns; expected {layout.d}, as in "
+                    "the other parts"
+                )
+            return X
+        X = X.tocsr()
+        shift = self.data.index_base == 1 and layout.index_base == 0
+        indices = X.indices + 1 if shift else X.indices
+        return sp.csr_matrix((X.data, indices, X.indptr), shape=(X.shape[0], layout.d), copy=False)
+
+
+class Memory:
+    """What a part remembers of one problem: its loss, and vectors by their tags.
+
+    Arrays of vectors that are no longer needed are used again: workers give freed memory back to
+    the system, and getting it anew takes longer than a sum over it.
+    """
+
+    def __init__(self, part: Part, task: Task) -> None:
+        self.rows = part.rows(task.layout)
+        self.loss = task.loss(part, self.rows)
+        self.vectors: dict[int, np.ndarray] = {}
+        self.note: tuple[str, Any] | None = None  # of the job that runs in several rounds
+        self._spare: list[np.ndarray] = []
+
+    def room(self) -> np.ndarray:
+        """An array of one number a row."""
+        return self._spare.pop() if self._spare else np.empty(self.rows.n)
+
+    def give_back(self, array: np.ndarray) -> None:
+        self._spare.append(array)
+
+    def keep(self, tags: frozenset[int]) -> None:
+        """Forgets all other vectors."""
+        for tag in [tag for tag in self.vectors if tag not in tags]:
+            self.give_back(self.vectors.pop(tag))
+
+    def carry_out(self, program: Sequence[Step], ws: Sequence[np.ndarray | None]) -> bool:
+        """Makes the vectors of a program; False if one it builds on is not here."""
+        for step in program:
+            if step.tag in self.vectors:
+                continue
+            if step.blend is None:
+                w = ws[step.w]
+                made = self.rows.zeros() if w is None else self.rows.predict(w, self.room())
+                self.vectors[step.tag] = made
+                continue
+            alpha, x, beta, y = step.blend
+            if x not in self.vectors or y not in self.vectors:
+                return False
+            made = self.rows.blend(alpha, self.vectors[x], beta, self.vectors[y], self.room())
+            self.vectors[step.tag] = made
+        return True
+
+
+@dataclass(frozen=True)
+class Step:
+    """How a vector is made: ``X w`` for one of the w's sent, or ``alpha x + beta y`` of others."""
+
+    tag: int
+    w: int = 0
+    blend: tuple[float, int, float, int] | None = None
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a worker is to do: make vectors, do the job on some of them, keep those still needed."""
+
+    task: Task
+    job: Callable[..., Any]
+    needs: tuple[int, ...]
+    program: tuple[Step, ...]
+    keep: frozenset[int]
+    options: dict[str, Any]
+
+
+def work(part: Part, order: Order, piece: np.ndarray | None, *ws: np.ndarray | None) -> Any:
+    """The task that workers run. A `piece` is this part's share of a vector that the driver has."""
+    memory = part.memory(order.task)
+    if not memory.carry_out(order.program, ws):
+        return Forgotten(frozenset({part.number}))
+    found = [memory.vectors.get(tag) for tag in order.needs]
+    if any(vector is None for vector in found):
+        return Forgotten(frozenset({part.number}))
+    given = found if piece is None else [*found, piece]
+    result = order.job(memory, *given, **order.options)
+    memory.keep(order.keep)
+    return result
+
+
+def end(part: Part, key: str) -> None:
+    """Forgets a problem that is solved."""
+    part.end(key)
+
+
+def add(*results: Any) -> Any:
+    """Sums of tuples of arrays, in the order given; the forgotten parts instead, if there are."""
+    forgotten = [result for result in results if isinstance(result, Forgotten)]
+    if forgotten:
+        return Forgotten(frozenset().union(*(result.parts for result in forgotten)))
+    total = tuple(np.array(array, dtype=np.float64) for array in results[0])
+    for result in results[1:]:
+        for sums, array in zip(total, result):
+            sums += array
+    return total
+
+
+# ------------------------------------------------------------------------------------------- jobs
+
+
+def touch(memory: Memory, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The part's share of ``R``, ``<l, p>`` and ``X^T l``, l a subgradient at p."""
+    assert memory.loss is not None
+    R, l = memory.loss.evaluate(p, memory.room())  # noqa: E741
+    result = np.array([R, memory.rows.inner(l, p)]), memory.rows.combine(l)
+    memory.give_back(l)
+    return result
+
+
+def dot(memory: Memory, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray]:
+    """The part's share of ``<x, y>``."""
+    return (np.array([memory.rows.inner(x, y)]),)
+
+
+def values(memory: Memory, p: np.ndarray) -> np.ndarray:
+    """The vector itself: only where the driver must see every prediction."""
+    return p.copy()  # the part goes on to use its own
+
+
+def combine(memory: Memory, l: np.ndarray) -> tuple[np.ndarray]:  # noqa: E741
+    """The part's share of ``X^T l`` for an l that the driver sent."""
+    return (memory.rows.combine(l),)

@@ -1,0 +1,101 @@
+"""Predictions block by block: lazy, in parallel, where the rows are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin.distributed.errors import dask_modules
+from maxmargin.distributed.sources import (
+    Source,
+    is_collection,
+    read_file,
+    rows_in_memory,
+    sources_of,
+)
+
+
+def is_distributed(X: Any) -> bool:
+    """Whether X is something to be predicted lazily, rather than an array in memory."""
+    return is_collection(X, "dask.") or (
+        isinstance(X, Sequence) and len(X) > 0 and (_are_paths(X) or is_collection(X[0], "dask."))
+    )
+
+
+def lazily(model: Any, method: str, X: Any, columns: int, dtype: Any, reading: dict) -> Any:
+    """``model.method(X)``: a dask array for dask arrays and dataframes, else a list of delayed.
+
+    `columns` is the number of columns of what the method gives, 0 for one number a row.
+    """
+    dask, _ = dask_modules()
+    if is_collection(X, "dask.dataframe", "dask_expr"):
+        names = model.feature_names
+        if names is not None and [str(name) for name in X.columns] != list(names):
+            raise ValueError(
+                f"the dataframe has the columns {list(X.columns)[:5]}...; the model was trained on "
+                f"{list(names)[:5]}...: give the same columns in the same order"
+            )
+        X = X.to_dask_array()
+    whole = dask.delayed(model)
+    if is_collection(X, "dask.array"):
+        X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+        shape = {"chunks": (X.chunks[0], (columns,))} if columns else {"drop_axis": 1}
+        empty = np.empty((0, columns) if columns else 0, dtype=dtype)
+        return X.map_blocks(apply, whole, method, dtype=dtype, meta=empty, **shape)
+    if _are_paths(X):
+        X = [
+            dask.delayed(_rows_of_file)(source.arguments, whole)
+            for source in sources_of(X, **reading)
+        ]
+    return [dask.delayed(apply)(block, whole, method) for block in X]
+
+
+def apply(block: Any, model: Any, method: str) -> np.ndarray:
+    """One block's predictions."""
+    return getattr(model, method)(rows_in_memory(block), 1)
+
+
+def accuracy(client: Any, model: Any, sources: Sequence[Source]) -> float:
+    """The share of weight labelled rightly; two numbers a part come back."""
+    dask, _ = dask_modules()
+    whole = dask.delayed(model)
+    counts = [
+        dask.delayed(_count_right)(source.delayed(number), whole)
+        for number, source in enumerate(sources)
+    ]
+    right, total = np.sum(client.gather(client.compute(counts)), axis=0)
+    return float(right / total)
+
+
+def _count_right(part: Any, model: Any) -> np.ndarray:
+    data = part.data
+    if data.y is None:
+        raise ValueError(f"{data.source}: has no labels; give y, or name their column")
+    weight = np.ones(len(data.y)) if data.weight is None else data.weight
+    right = model.predict(as_wide_as(model, data), 1) == data.y
+    return np.array([weight[right].sum(), weight.sum()])
+
+
+def _are_paths(X: Any) -> bool:
+    return not isinstance(X, str) and all(isinstance(item, (str, os.PathLike)) for item in X)
+
+
+def _rows_of_file(arguments: tuple, model: Any) -> Any:
+    return as_wide_as(model, read_file(*arguments))
+
+
+def as_wide_as(model: Any, data: Any) -> Any:
+    """Rows with the columns of the model: text may name fewer, or ones never seen."""
+    X = data.X
+    if not sp.issparse(X):
+        return X
+    shift = data.index_base == 1 and model.index_base == 0
+    shape = (X.shape[0], X.shape[1] + shift)
+    X = sp.csr_matrix((X.data, X.indices + shift, X.indptr), shape=shape, copy=False)
+    if X.shape[1] > model.n_features:
+        return X[:, : model.n_features]
+    return sp.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], model.n_features))

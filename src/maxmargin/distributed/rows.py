@@ -1,0 +1,116 @@
+"""Rows whose two products are done by workers.
+
+    predict(w)     nothing yet: the next task that needs X w makes it
+    combine(l)     X^T l came with the loss that l is a subgradient of
+    inner, blend   as predict: vectors of one number a row never leave the workers
+
+`GatheredRows` are for losses that must see every prediction at once: there, predictions travel.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from maxmargin.data.cpus import new_pool
+from maxmargin.distributed import parts
+from maxmargin.distributed.cluster import Cluster, Sent
+from maxmargin.distributed.parts import Layout, Order, Task
+from maxmargin.distributed.vectors import Subgradient, Vector, Vectors, blended
+from maxmargin.solvers.vectors import inner
+
+
+class DaskRows:
+    """The rows of all parts. A `Rows` for the bundle loop; its vectors are `Vector`s."""
+
+    def __init__(self, cluster: Cluster, task: Task, n: int, stop: Any = None) -> None:
+        self.cluster, self.task, self.n, self.stop = cluster, task, n, stop
+        self.width = task.layout.width
+        self.pool = new_pool(1)  # for the driver's own sums over w-sized vectors
+        self._vectors = Vectors()
+
+    def zeros(self) -> Vector:
+        return self._vectors.new(None)
+
+    def predict(self, w: np.ndarray) -> Vector:
+        return self._vectors.new(np.array(w, dtype=np.float64))
+
+    def blend(self, alpha: float, x: Vector, beta: float, y: Vector) -> Vector:
+        return self._vectors.new(blended(alpha, x, beta, y), (alpha, x, beta, y))
+
+    def combine(self, l: Subgradient) -> np.ndarray:  # noqa: E741
+        return l.a
+
+    def inner(self, x: Subgradient | Vector, y: Vector) -> float:
+        if isinstance(x, Subgradient):
+            if x.at is not y and not np.array_equal(x.at.w, y.w):  # type: ignore[arg-type]
+                raise ValueError("a subgradient is only known where it was taken")
+            return x.inner
+        return float(self.total(parts.dot, x, y)[0][0])
+
+    def each(self, job: Callable[..., Any], *needs: Vector, **options: Any) -> list[Any]:
+        """What the job gives on every part."""
+        return self._run(job, needs, options, total=False)
+
+    def total(
+        self, job: Callable[..., Any], *needs: Vector, **options: Any
+    ) -> tuple[np.ndarray, ...]:
+        """The sum of what the job gives, over the parts in a fixed tree."""
+        return self._run(job, needs, options, total=True)
+
+    def _run(self, job, needs: tuple[Vector, ...], options: dict, total: bool) -> Any:
+        tags = tuple(vector.tag for vector in needs)
+
+        def order(steps, ws) -> tuple[Order, list]:
+            made = Order(self.task, job, tags, tuple(steps), self._vectors.alive(), options)
+            return made, ws
+
+        steps, ws = self._vectors.program(needs)
+        result = self.cluster.run(
+            order(steps, ws), lambda: order(*self._vectors.from_scratch(needs)), total, self.stop
+        )
+        self._vectors.note_made(steps)
+        return result
+
+
+class PlainTask:
+    """A problem whose loss the driver evaluates."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.key, self.layout = uuid.uuid4().hex, layout
+
+    def loss(self, part, rows) -> None:
+        return None
+
+
+class GatheredRows:
+    """Rows whose predictions come to the driver, n numbers a product, and whose l's go back."""
+
+    def __init__(
+        self, cluster: Cluster, layout: Layout, sizes: list[int], stop: Any = None
+    ) -> None:
+        self._rows = DaskRows(cluster, PlainTask(layout), sum(sizes), stop)
+        self.n, self.width, self.pool = self._rows.n, self._rows.width, self._rows.pool
+        self.key = self._rows.task.key
+        self._cuts = np.cumsum(sizes)[:-1]
+
+    def zeros(self) -> np.ndarray:
+        return np.zeros(self.n)
+
+    def predict(self, w: np.ndarray) -> np.ndarray:
+        return np.concatenate(self._rows.each(parts.values, self._rows.predict(w)))
+
+    def combine(self, l: np.ndarray) -> np.ndarray:  # noqa: E741
+        order = Order(self._rows.task, parts.combine, (), (), frozenset(), {})
+        pieces = np.split(l, self._cuts)
+        sent: Sent = (order, [])
+        return self._rows.cluster.run(sent, lambda: sent, True, self._rows.stop, pieces)[0]
+
+    def inner(self, x: np.ndarray, y: np.ndarray) -> float:
+        return inner(x, y)
+
+    def blend(self, alpha: float, x: np.ndarray, beta: float, y: np.ndarray) -> np.ndarray:
+        return alpha * x + beta * y

@@ -1,0 +1,180 @@
+"""From parts on workers to models, by the bundle loop of `maxmargin.solvers.bundle`.
+
+The driver keeps w, the planes and the bounds; the workers the rows and everything that has one
+number a row. Several classes are several problems on the same parts, some at a time: while one
+waits for its round another's tasks run.
+"""
+
+from __future__ import annotations
+
+import math
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from maxmargin.distributed import describe
+from maxmargin.distributed.averaging import averaged_start
+from maxmargin.distributed.cluster import Cluster
+from maxmargin.distributed.describe import Labels, Shape
+from maxmargin.distributed.errors import PartitionError, dask_modules
+from maxmargin.distributed.losses import DaskHinge, DaskRanks, HingeTask, RankTask, pairs_of
+from maxmargin.distributed.rows import DaskRows
+from maxmargin.distributed.sources import Source
+from maxmargin.models.training import Plan, class_factors
+from maxmargin.problem import Clock, Settings, Solution, Status
+from maxmargin.solvers import bundle
+from maxmargin.solvers.run import Interrupts, RowsLost, Stopped, catch_interrupts
+
+SIDE_BY_SIDE = 4  # problems at a time: each has a handful of vectors of one number a row
+
+
+def client_of(client: Any) -> Any:
+    """The client given, or the one that is current."""
+    _, distributed = dask_modules()
+    if client is None:
+        try:
+            client = distributed.get_client()
+        except ValueError as error:
+            raise ValueError(
+                "there is no Dask client: start one (distributed.Client(address), or Client() for "
+                "workers on this machine), or give client="
+            ) from error
+    if client.asynchronous:
+        raise ValueError("the Dask client is asynchronous; fit needs one that waits: Client(...)")
+    return client
+
+
+@dataclass
+class Fit:
+    """A fit under way: the parts, what they look like, and the flags that end it."""
+
+    cluster: Cluster
+    shape: Shape
+    sizes: list[int]
+    interrupts: Interrupts
+    max_time: float | None
+    clock: Clock
+
+    @property
+    def failure(self) -> PartitionError | None:
+        return self.cluster.failure
+
+    def new_stop(self, rounds: int = 1) -> Any:
+        """The flag of the next problem, with its share of the time left for so many rounds."""
+        if self.max_time is None:
+            return self.interrupts.new_stop()
+        return self.interrupts.new_stop(max(self.max_time - self.clock(), 0.0) / rounds)
+
+
+@contextmanager
+def fitting(client: Any, sources: Sequence[Source], max_time: float | None) -> Iterator[Fit]:
+    """Parts read and looked at; reading counts for `max_time`, but is not cut short by it.
+
+    Their memory is given back at the end.
+    """
+    clock = Clock()
+    with catch_interrupts() as interrupts:
+        cluster = Cluster(client_of(client), sources, interrupts.new_stop())
+        with blaming(cluster):
+            cluster.settle()
+            shapes = cluster.ask(describe.shape_of)
+        whole = describe.whole_shape(shapes, [source.name for source in sources])
+        sizes = [shape.n for shape in shapes]
+        yield Fit(cluster, whole, sizes, interrupts, max_time, clock)
+
+
+@contextmanager
+def blaming(cluster: Cluster) -> Iterator[None]:
+    """Where there is no model yet, a partition's failure or an interrupt is simply raised."""
+    try:
+        yield
+    except RowsLost:
+        assert cluster.failure is not None
+        raise cluster.failure from cluster.failure.__cause__
+    except Stopped:
+        raise KeyboardInterrupt from None
+
+
+def solve(
+    rows: Any,
+    loss: Any,
+    plan: Plan,
+    stop: Any,
+    w0: np.ndarray | None = None,
+    planes: Sequence[tuple[np.ndarray, float]] = (),
+) -> Solution:
+    """The bundle loop on one problem."""
+    settings = Settings(plan.tol, plan.max_iter, plan.seed, plan.callback, stop)
+    method: Literal["ocas", "cpa"] = "cpa" if plan.solver == "cpa" else "ocas"
+    return bundle.solve(rows, loss, settings, method=method, w0=w0, planes0=planes)
+
+
+def solve_classes(
+    fit: Fit, plan: Plan, average: bool, starts: Sequence[np.ndarray] | None
+) -> tuple[Labels, list[Solution]]:
+    """One problem for two classes, one each for more (see `maxmargin.models.training`)."""
+    with blaming(fit.cluster):
+        labels = describe.all_labels(fit.cluster.ask(describe.labels_of))
+    cost = plan.C * class_factors(labels.classes, labels.weight, plan.class_weight)
+    layout = fit.shape.layout(plan.bias, plan.threads or 1)
+    positives = [1] if len(labels.classes) == 2 else list(range(len(labels.classes)))
+    if starts is not None and (len(starts), len(starts[0])) != (len(positives), layout.width):
+        starts = None
+    side_by_side = min(SIDE_BY_SIDE, len(positives))
+
+    def one(k: int) -> Solution:
+        stop = fit.new_stop(rounds=math.ceil((len(positives) - k) / side_by_side))
+        task = HingeTask(uuid.uuid4().hex, layout, labels.classes, cost, positives[k])
+        rows = DaskRows(fit.cluster, task, fit.shape.n, stop)
+        loss = DaskHinge(rows, float(np.sum(cost * labels.weight)))
+        w0 = None if starts is None else starts[k]
+        planes: list[tuple[np.ndarray, float]] = []
+        if average and w0 is None:
+            w0, planes = averaged_start(rows, plan, loss.at_zero)
+        solution = solve(rows, loss, plan, stop, w0, planes)
+        if fit.failure is None:
+            fit.cluster.end(task.key)
+        if solution.certificate.status is Status.CALLBACK:
+            fit.interrupts.interrupt()
+        return solution
+
+    return labels, each_of(one, len(positives), side_by_side)
+
+
+def each_of(one: Callable[[int], Solution], problems: int, side_by_side: int) -> list[Solution]:
+    """The solutions of all problems; a callback that ends one ends all."""
+    from maxmargin.models.training import stopped_by_callback
+
+    if side_by_side == 1:
+        solutions = [one(k) for k in range(problems)]
+    else:
+        with ThreadPoolExecutor(side_by_side) as executor:
+            solutions = list(executor.map(one, range(problems)))
+    if any(solution.certificate.status is Status.CALLBACK for solution in solutions):
+        solutions = [stopped_by_callback(solution) for solution in solutions]
+    return solutions
+
+
+def solve_ranking(fit: Fit, plan: Plan, w0: np.ndarray | None) -> Solution:
+    """A ranking none of whose queries crosses parts."""
+    layout = fit.shape.layout(0.0, plan.threads or 1)
+    with blaming(fit.cluster):
+        N, Q, pairs = np.sum(fit.cluster.ask(pairs_of, layout), axis=0)
+    if Q == 0:
+        raise ValueError(
+            "there is nothing to rank: no two rows of positive weight within any one query have "
+            "different targets; expected at least one such pair"
+        )
+    task = RankTask(uuid.uuid4().hex, layout, float(plan.C * N / Q))
+    stop = fit.new_stop()
+    rows = DaskRows(fit.cluster, task, fit.shape.n, stop)
+    loss = DaskRanks(rows, float(plan.C * N), float(pairs))
+    solution = solve(rows, loss, plan, stop, w0)
+    if fit.failure is None:
+        fit.cluster.end(task.key)
+    return solution

@@ -1,0 +1,65 @@
+"""``maxmargin train --scheduler`` on the session's cluster."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import maxmargin
+from maxmargin import data
+from maxmargin.cli.main import app
+
+
+def train(client, *arguments):
+    address = client.scheduler.address
+    return CliRunner().invoke(app, ["train", *map(str, arguments), "--scheduler", address])
+
+
+@pytest.fixture
+def folder(svm, tmp_path):
+    X, y = svm.blobs(600, 6, sparse=True)
+    (tmp_path / "parts").mkdir()
+    for k in range(3):
+        piece = slice(200 * k, 200 * (k + 1))
+        data.save(data.Dataset(X[piece], y[piece]), tmp_path / "parts" / f"{k}.svm")
+    return tmp_path
+
+
+def test_a_folder_is_trained_on_by_workers_to_the_model_of_the_whole(client, folder, svm):
+    done = train(
+        client, folder / "parts", folder / "model", "-c", 0.1, "-e", 1e-5, "-w1", 2, "--json"
+    )
+    assert done.exit_code == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["rows"], told["features"], told["classes"]) == (600, 6, [-1, 1])
+    X, y = svm.blobs(600, 6, sparse=True)
+    local = maxmargin.LinearSVC(
+        C=0.1, tol=1e-5, solver="ocas", class_weight={1.0: 2.0, -1.0: 1.0}
+    ).fit(X.astype(np.float32), y)
+    assert told["certificate"]["primal"] == pytest.approx(local.certificate_.primal, rel=1e-6)
+    loaded = maxmargin.load(folder / "model")
+    np.testing.assert_allclose(loaded.coef_, local.coef_, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "more, said",
+    [
+        (["--kind", "kernel"], "--scheduler is for --kind linear, rank, measure"),
+        (["--solver", "newton"], "--solver newton does not work on a cluster"),
+        (["--seed", "1"], "--seed has no use with --scheduler"),
+    ],
+)
+def test_what_does_not_go_with_a_cluster_is_refused(client, folder, more, said):
+    done = train(client, folder / "parts", folder / "model", *more)
+    assert done.exit_code == 2
+    assert said in " ".join(done.stderr.replace("│", " ").split())
+
+
+def test_a_file_that_workers_cannot_read_is_named(client, folder):
+    done = train(client, folder / "absent.svm", folder / "model")
+    assert done.exit_code == 1
+    assert "absent.svm" in done.stderr
+    assert not (folder / "model").exists()

@@ -1,0 +1,98 @@
+"""Rankings stay on the workers where queries do; measures gather their predictions and say so."""
+
+from __future__ import annotations
+
+import warnings
+
+import dask.array as da
+import numpy as np
+import pytest
+
+import maxmargin
+from maxmargin.distributed import MeasureSVC, RankSVM
+
+
+def queries(n=1200, d=6, size=10, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    y = np.digitize(X @ rng.normal(size=d) + rng.normal(size=n), [-1, 1]).astype(float)
+    return X, y, np.arange(n) // size
+
+
+def cut(*arrays, size):
+    return [da.from_array(array, chunks=(size, *array.shape[1:])) for array in arrays]
+
+
+def path_of(model):
+    return [(step.primal, step.dual) for step in model.history_]
+
+
+def test_queries_within_partitions_are_ranked_where_they_lie(client):
+    X, y, qid = queries(600)
+    y[:10] = 1.0  # a query without pairs
+    weight = np.random.default_rng(1).integers(0, 3, len(y)).astype(float)
+    for weights in (None, weight):
+        local = maxmargin.RankSVM(C=0.1, tol=1e-3).fit(X, y, qid=qid, sample_weight=weights)
+        blocks = cut(X, y, qid, size=200)
+        parts = None if weights is None else cut(weights, size=200)[0]
+        model = RankSVM(C=0.1, tol=1e-3, client=client).fit(*blocks, parts)
+        assert not model.gathers_predictions_
+        np.testing.assert_allclose(path_of(model), path_of(local), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(model.predict(blocks[0]).compute(), model.predict(X))
+    score = model.score(*blocks)
+    assert score == pytest.approx(model.score(X, y, qid=qid))
+
+
+def test_a_partition_without_pairs_changes_nothing(client):
+    X, y, qid = queries(600)
+    y[300:] = 2.0
+    local = maxmargin.RankSVM(C=0.1).fit(X, y, qid=qid)
+    model = RankSVM(C=0.1, client=client).fit(*cut(X, y, qid, size=300))
+    assert model.certificate_.primal == pytest.approx(local.certificate_.primal, rel=1e-9)
+
+
+def test_queries_across_partitions_gather_predictions_with_a_warning(client):
+    X, y, qid = queries()
+    with pytest.warns(UserWarning, match="2 queries have rows in more than one partition"):
+        model = RankSVM(C=0.1, client=client).fit(*cut(X, y, qid, size=295)[:3])
+    assert model.gathers_predictions_
+    local = maxmargin.RankSVM(C=0.1).fit(X, y, qid=qid)
+    assert model.certificate_.primal == pytest.approx(local.certificate_.primal, rel=1e-9)
+
+
+def test_without_queries_all_rows_are_one(client):
+    X, y, _ = queries(400)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = RankSVM(C=0.1, client=client).fit(*cut(X, y, size=100))
+    assert model.gathers_predictions_
+    local = maxmargin.RankSVM(C=0.1).fit(X, y)
+    assert model.certificate_.primal == pytest.approx(local.certificate_.primal, rel=1e-9)
+
+
+@pytest.mark.parametrize("measure", ["f1", "roc_auc", "error"])
+def test_measures_are_those_of_the_local_method(client, measure):
+    X, y, _ = queries(800)
+    y = (y > 1).astype(int)
+    local = maxmargin.MeasureSVC(measure, C=1.0).fit(X, y)
+    Xd, yd = cut(X, y, size=200)
+    model = MeasureSVC(measure, C=1.0, client=client).fit(Xd, yd)
+    assert model.gathers_predictions_
+    assert model.certificate_.primal == pytest.approx(local.certificate_.primal, rel=1e-9)
+    np.testing.assert_allclose(model.intercept_, local.intercept_, rtol=1e-6)
+    np.testing.assert_array_equal(model.predict(Xd).compute(), local.predict(X))
+    assert model.score(Xd, yd) == pytest.approx(local.score(X, y))
+
+
+def test_saved_rankings_and_measures_load_as_local_estimators(client, tmp_path):
+    X, y, qid = queries(200)
+    RankSVM(C=0.1, client=client).fit(*cut(X, y, qid, size=100)).save(tmp_path / "rank")
+    MeasureSVC(client=client).fit(*cut(X, y > 1, size=100)).save(tmp_path / "measure")
+    assert type(maxmargin.load(tmp_path / "rank")) is maxmargin.RankSVM
+    assert type(maxmargin.load(tmp_path / "measure")) is maxmargin.MeasureSVC
+
+
+def test_nothing_to_rank_is_refused(client):
+    X, _, qid = queries(100)
+    with pytest.raises(ValueError, match="nothing to rank"):
+        RankSVM(client=client).fit(*cut(X, np.ones(100), qid, size=50))

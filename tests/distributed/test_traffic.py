@@ -1,0 +1,66 @@
+"""What crosses the network, by the counters of workers and scheduler."""
+
+from __future__ import annotations
+
+import dask
+import numpy as np
+
+from maxmargin import data
+from maxmargin.distributed import LinearSVC, RankSVM
+from maxmargin.losses.hinge_parts import edges_of_each
+
+ROWS, PARTS, WIDTH = 400_000, 4, 11
+SUMMARY = 16 * edges_of_each(PARTS) + 1000  # bytes: edges and rises
+
+
+def block(number, ranked=False):
+    """Rows made on the worker: none of them is in the graph."""
+    rng = np.random.default_rng(number)
+    n = ROWS // PARTS
+    X = rng.normal(size=(n, WIDTH - 1))
+    y = np.where(X @ np.arange(1, WIDTH) + 20 * rng.normal(size=n) > 0, 1.0, -1.0)
+    return data.Dataset(X, y, qid=number * n + np.arange(n) // 20 if ranked else None)
+
+
+def sent_by(dask_worker):
+    """Bytes of results that a worker sent, to whomever."""
+    return dask_worker.transfer_outgoing_bytes_total
+
+
+def known_sizes(dask_scheduler):
+    """Bytes of every result the scheduler knows of, by the kind of task."""
+    ours = [ts for ts in dask_scheduler.tasks.values() if str(ts.key).startswith("maxmargin-")]
+    return [(ts.key.split("-")[1], ts.nbytes) for ts in ours if ts.nbytes > 0]
+
+
+def traffic(client, model, **options):
+    """Bytes sent by all workers during a fit, and the largest result of each kind of task."""
+    largest: dict[str, int] = {}
+
+    def watch(step):
+        for kind, size in client.run_on_scheduler(known_sizes):
+            largest[kind] = max(size, largest.get(kind, 0))
+
+    before = sum(client.run(sent_by).values())
+    model.set_params(callback=watch)
+    model.fit([dask.delayed(block, name=f"rows-block-{k}")(k, **options) for k in range(PARTS)])
+    return sum(client.run(sent_by).values()) - before, largest
+
+
+def test_an_iteration_of_the_hinge_moves_numbers_of_size_d_only(client):
+    model = LinearSVC(C=0.1, tol=1e-4, client=client)
+    sent, largest = traffic(client, model)
+    assert model.n_iter_ >= 8
+    # A plane and a few summaries, whatever the number of rows.
+    each = sent / model.n_iter_ / PARTS
+    assert each < 8 * WIDTH + 4 * SUMMARY < 8 * ROWS / PARTS / 4
+    assert largest.pop("part") > 8 * ROWS / PARTS * WIDTH * 0.9
+    assert max(largest.values()) < SUMMARY, largest
+
+
+def test_local_queries_move_a_few_numbers_a_round(client):
+    model = RankSVM(C=0.1, tol=1e-2, client=client)
+    sent, largest = traffic(client, model, ranked=True)
+    assert sent / model.n_iter_ / PARTS < 20_000
+    # Query ids travel once, each once.
+    assert max(size for kind, size in largest.items() if kind not in ("part", "queries")) < 8000
