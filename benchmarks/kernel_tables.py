@@ -145,7 +145,7 @@ def write(known: dict, json_path: Path) -> None:
         "`python -m benchmarks.kernel tables`. Features are scaled to [-1, 1] (CSR rows of the "
         "large fits are taken as they are).",
         machine_line(known["machine"]),
-        f"![one fit beside LIBSVM, and iterations of working set 7 beside 32]({json_path.stem}.png)",
+        f"![one fit beside LIBSVM, and working set 7 beside 32]({json_path.stem}.png)",
     ]
     for task, (title, about) in HEADS.items():
         rows = known["tasks"].get(task)
