@@ -1,6 +1,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include "common.hpp"
+#include "kernel/columns.hpp"
 #include "kernel/functions.hpp"
 #include "kernel/rows.hpp"
 #include "kernel/starts.hpp"
@@ -97,6 +98,25 @@ void bind_functions(nb::module_& m) {
       },
       Release(), nb::arg("function"), nb::arg("products").noconvert(), nb::arg("row_norms"),
       nb::arg("column_norms"), nb::arg("pool"), "In place: inner products become kernel values.");
+  m.def(
+      "kernel_columns",
+      [](const KernelFunction& k, const RowsHandle& rows, In<double> norms,
+         nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> points,
+         In<double> point_norms, nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> out,
+         Pool& pool) {
+        const Shape& size = shape(rows.view);
+        check_length(norms.shape(0), size.n, "norms");
+        check_length(points.shape(1), size.width(), "points");
+        check_length(point_norms.shape(0), points.shape(0), "point_norms");
+        check_length(out.shape(0), points.shape(0), "out");
+        check_length(out.shape(1), size.n, "the rows of out");
+        kernel_columns(k, rows.view, norms.data(),
+                       {points.data(), point_norms.data(), points.shape(0), points.shape(1)},
+                       out.data(), pool);
+      },
+      Release(), nb::arg("function"), nb::arg("rows"), nb::arg("norms"), nb::arg("points"),
+      nb::arg("point_norms"), nb::arg("out").noconvert(), nb::arg("pool"),
+      "out[q, i] = k(x_i, points[q])");
   m.def(
       "fill_symmetric",
       [](const KernelFunction& k, OutMatrix<double> products, std::size_t row, std::size_t column,

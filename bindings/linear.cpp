@@ -208,6 +208,13 @@ void bind_reduced_qp(nb::module_& m) {
             self.keep(planes);
           },
           nb::arg("planes"))
+      .def(
+          "widen",
+          [](ReducedQP& self, In<double> coordinates) {
+            check_length(coordinates.shape(0), self.size(), "coordinates");
+            self.widen(coordinates.data());
+          },
+          nb::arg("coordinates"))
       .def("solve", &ReducedQP::solve, Release(), nb::arg("tolerance"))
       .def_prop_ro(
           "beta", [](const ReducedQP& self) { return give(std::vector<double>(self.beta())); },

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/check.hpp"
+
 namespace maxmargin {
 
 namespace {
@@ -16,6 +18,10 @@ ReducedQP::ReducedQP() : support_{kZero} { rebuild(); }
 
 void ReducedQP::append(double b, const double* products) {
   const std::size_t t = b_.size();
+  const auto finite = [](double value) { return std::isfinite(value); };
+  check(finite(b) && std::all_of(products, products + t + 1, finite),
+        "the loss changes too fast for float64: sums of squares overflow. Scale the features or "
+        "lower C");
   b_.push_back(b);
   beta_.push_back(0.0);
   H_.emplace_back(products, products + t + 1);
@@ -52,6 +58,17 @@ void ReducedQP::keep(const std::vector<std::size_t>& planes) {
   if (support.empty()) support.push_back(kZero);
   support_ = std::move(support);
   rebuild();
+}
+
+void ReducedQP::widen(const double* coordinates) {
+  shift_ = 0;
+  for (std::size_t j = 0; j < b_.size(); ++j) {
+    for (std::size_t k = 0; k <= j; ++k) H_[j][k] += coordinates[j] * coordinates[k];
+    const double norm = H_[j][j];
+    if (norm > 0 && (shift_ == 0 || norm < shift_)) shift_ = norm;
+  }
+  if (shift_ == 0) shift_ = 1;
+  support_from_weights();
 }
 
 double ReducedQP::product(std::size_t j, std::size_t k) const {

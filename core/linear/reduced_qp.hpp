@@ -24,6 +24,8 @@ class ReducedQP {
   void append(double b, const double* products);
   // Forgets all planes but those listed (in increasing order); the weights of the others are lost.
   void keep(const std::vector<std::size_t>& planes);
+  // Every plane gains a coordinate: H_jk grows by coordinates_j coordinates_k. Weights stay.
+  void widen(const double* coordinates);
   // Goes on from the last beta until no feasible beta is better by more than `tolerance`.
   // Returns the number of planes that entered or left.
   int solve(double tolerance);

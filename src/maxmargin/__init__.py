@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from maxmargin.estimators.measure import MeasureSVC
     from maxmargin.estimators.ordinal import OrdinalSVC
     from maxmargin.estimators.rank import RankSVM
+    from maxmargin.estimators.sparse_kernel import SparseKernelSVC
 
 __version__ = "0.1.0"
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "MeasureSVC",
     "OrdinalSVC",
     "RankSVM",
+    "SparseKernelSVC",
     "__version__",
     "data",
     "load",
@@ -38,6 +40,7 @@ _HOMES = {
     "MeasureSVC": "maxmargin.estimators.measure",
     "OrdinalSVC": "maxmargin.estimators.ordinal",
     "RankSVM": "maxmargin.estimators.rank",
+    "SparseKernelSVC": "maxmargin.estimators.sparse_kernel",
 }
 _FOLDERS = ("data", "metrics", "report")
 

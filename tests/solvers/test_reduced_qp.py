@@ -229,3 +229,18 @@ def test_one_plane_of_any_size(square):
     qp.append(1.0, np.array([square]))
     qp.solve(1e-9)
     assert qp.beta == pytest.approx([min(1.0, 1.0 / square)])
+
+
+def test_planes_that_gain_a_coordinate_are_those_made_with_it():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(6, 4)), rng.random(6)
+    whole, grown = Planes(4), Planes(0)
+    for j in range(6):
+        whole.add(a[j], b[j])
+        grown.add(np.empty(0), b[j])
+    for column in a.T:
+        grown.widen(column)
+        grown.minimise(1e-9)  # weights of a narrower problem are a start like any other
+    (w, D), (w_grown, D_grown) = whole.minimise(1e-12), grown.minimise(1e-12)
+    assert np.allclose(w, w_grown, atol=1e-5)
+    assert np.isclose(D, D_grown, rtol=1e-8)

@@ -15,6 +15,7 @@ class Kind(StrEnum):
 
     linear = "linear"
     kernel = "kernel"
+    sparse_kernel = "sparse-kernel"
     rank = "rank"
     ordinal = "ordinal"
     measure = "measure"
@@ -39,6 +40,15 @@ class Kernel(StrEnum):
     laplacian = "laplacian"
     poly = "poly"
     linear = "linear"
+
+
+class Basis(StrEnum):
+    """Sources of basis vectors."""
+
+    free = "free"
+    training = "training"
+    nystroem = "nystroem"
+    cholesky = "cholesky"
 
 
 class Format(StrEnum):
@@ -95,12 +105,13 @@ Tolerance = Annotated[
     typer.Option("-e", "--tol", metavar="TOL", help="Stop at this relative duality gap."),
 ]
 Bias = Annotated[
-    float,
+    float | None,
     typer.Option(
         "-B",
         "--bias",
         metavar="BIAS",
         help="Constant feature that carries the (regularised) intercept; 0 or less: no intercept.",
+        show_default="1",
     ),
 ]
 ClassWeight = Annotated[
@@ -115,14 +126,14 @@ ClassWeight = Annotated[
 SolverChoice = Annotated[Solver, typer.Option("--solver", help="How to solve it.")]
 KindChoice = Annotated[Kind, typer.Option("--kind", help="What to train.")]
 KernelChoice = Annotated[
-    Kernel, typer.Option("--kernel", help="--kind kernel: the kernel function.")
+    Kernel, typer.Option("--kernel", help="Kernel kinds: the kernel function.")
 ]
 Gamma = Annotated[
     str | None,
     typer.Option(
         "--gamma",
         metavar="G",
-        help="--kind kernel: its gamma, a number, scale or auto.",
+        help="Kernel kinds: its gamma, a number, scale or auto.",
         show_default="scale",
     ),
 ]
@@ -131,6 +142,21 @@ Memory = Annotated[
     typer.Option(
         "--memory", metavar="BYTES", help="--kind kernel: for the kernel matrix, e.g. 2GB."
     ),
+]
+BasisSize = Annotated[
+    int | None,
+    typer.Option(
+        "-k",
+        "--n-basis",
+        metavar="N",
+        min=1,
+        help="--kind sparse-kernel: how many basis vectors.",
+        show_default="100",
+    ),
+]
+BasisChoice = Annotated[
+    Basis,
+    typer.Option("--basis", help="--kind sparse-kernel: where basis vectors come from."),
 ]
 MeasureChoice = Annotated[
     Measure | None,

@@ -6,6 +6,7 @@ from maxmargin.estimators.linear_cv import LinearSVCCV
 from maxmargin.estimators.measure import MeasureSVC
 from maxmargin.estimators.ordinal import OrdinalSVC
 from maxmargin.estimators.rank import RankSVM
+from maxmargin.estimators.sparse_kernel import SparseKernelSVC
 
 __all__ = [
     "KernelSVC",
@@ -15,4 +16,5 @@ __all__ = [
     "MeasureSVC",
     "OrdinalSVC",
     "RankSVM",
+    "SparseKernelSVC",
 ]

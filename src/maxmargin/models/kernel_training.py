@@ -138,7 +138,7 @@ def train(
     """
     if not (_is_number(C) and C > 0 and math.isfinite(C)):
         raise ValueError(f"C must be a positive number; got {C!r}")
-    classes, codes, weights = _checked(X, y, weights, plan)
+    classes, codes, weights = _checked(X, y, weights, plan.kernel)
     form = _normal_form(X, codes, weights, plan)
     gamma = gamma_of(plan.gamma, form.X, form.weights) if plan.has_width else 1.0
     kernel = plan.kernel_with(gamma)
@@ -210,7 +210,7 @@ def search(
 
     `counts` weigh the validation rows in errors and losses: weights without those of classes.
     """
-    classes, codes, weights = _checked(X, y, weights, plan)
+    classes, codes, weights = _checked(X, y, weights, plan.kernel)
     counts = np.ones(len(codes)) if counts is None else np.asarray(counts, dtype=np.float64)
     form = _normal_form(X, codes, weights, plan, counts, folds)
     n, d = len(form.codes), X.shape[1]
@@ -304,7 +304,7 @@ def gamma_of(gamma, X, weights: np.ndarray) -> float:
     return 1.0 / (X.shape[1] * variance) if variance > 1e-12 * mean**2 else 1.0
 
 
-def _checked(X, y: np.ndarray, weights: np.ndarray | None, plan: KernelPlan):
+def _checked(X, y: np.ndarray, weights: np.ndarray | None, kernel: object):
     """Classes, class numbers and weights of rows that can be trained on."""
     classes, codes = np.unique(y, return_inverse=True)
     weights = np.ones(len(codes)) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -316,7 +316,7 @@ def _checked(X, y: np.ndarray, weights: np.ndarray | None, plan: KernelPlan):
             f"training needs rows of positive weight of at least two classes; got "
             f"{seen.tolist()!r} in {len(codes)} rows"
         )
-    if plan.kernel == "precomputed" and X.shape[0] != X.shape[1]:
+    if kernel == "precomputed" and X.shape[0] != X.shape[1]:
         raise ValueError(
             f"kernel='precomputed' needs the square matrix of kernel values between training rows; "
             f"got shape {X.shape}"

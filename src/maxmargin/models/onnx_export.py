@@ -1,7 +1,8 @@
-"""ONNX out: a graph that gives the labels and scores of a linear model anywhere ONNX runs.
+"""ONNX out: a graph that gives the labels and scores of a model anywhere ONNX runs.
 
-scores = Gemm(X, coef^T, intercept)                       in float64, as predicted here
-label  = classes[scores > 0]  or  classes[argmax scores]
+linear         scores = Gemm(X, coef^T, intercept)        in float64, as predicted here
+sparse-kernel  scores = k(X, B) beta                      products with the basis, then the kernel
+label = classes[scores > 0]  or  classes[argmax scores]
 """
 
 from __future__ import annotations
@@ -9,15 +10,19 @@ from __future__ import annotations
 import os
 
 import numpy as np
+import scipy.sparse as sp
 
 from maxmargin.data.files import write_atomically
 from maxmargin.models.linear import LinearModel, check_classifier
+from maxmargin.models.sparse_kernel import SparseKernelModel
 
 OPSET = 17
 MAX_BYTES = 2**31 - 2**20  # protobuf messages end at 2 GiB
 
 
-def to_onnx(model: LinearModel, path: str | os.PathLike, input_type: str = "float32") -> None:
+def to_onnx(
+    model: LinearModel | SparseKernelModel, path: str | os.PathLike, input_type: str = "float32"
+) -> None:
     """Write a model, or a fitted estimator's, as ONNX: input ``X``, outputs ``label, scores``.
 
     Parameters
@@ -27,12 +32,15 @@ def to_onnx(model: LinearModel, path: str | os.PathLike, input_type: str = "floa
     """
     if hasattr(model, "to_model"):
         model = model.to_model()
-    check_classifier(model, "ONNX")
+    if not isinstance(model, SparseKernelModel):
+        check_classifier(model, "ONNX")
     if input_type not in ("float32", "float64"):
         raise ValueError(f"input_type must be 'float32' or 'float64'; got {input_type!r}")
-    if model.coef.nbytes > MAX_BYTES:
+    rows = model.n_basis if isinstance(model, SparseKernelModel) else len(model.coef)
+    size = 8 * rows * model.n_features
+    if size > MAX_BYTES:
         raise ValueError(
-            f"the model's {model.coef.nbytes} bytes of weights exceed ONNX's limit of 2 GiB: "
+            f"the model's {size} bytes of weights exceed ONNX's limit of 2 GiB: "
             "save it as .safetensors"
         )
     graph = _graph(model, input_type)
@@ -40,22 +48,20 @@ def to_onnx(model: LinearModel, path: str | os.PathLike, input_type: str = "floa
         file.write(graph.SerializeToString())
 
 
-def _graph(model: LinearModel, input_type: str):
+def _graph(model: LinearModel | SparseKernelModel, input_type: str):
     onnx = _import_onnx()
     import maxmargin
 
     helper, types = onnx.helper, onnx.TensorProto
-    binary = len(model.coef) == 1
+    binary = len(model.classes) == 2
     classes, label_type = _classes_tensor(onnx, model.classes)
-    constants = [
-        onnx.numpy_helper.from_array(np.ascontiguousarray(model.coef), "coef"),
-        onnx.numpy_helper.from_array(np.ascontiguousarray(model.intercept), "intercept"),
-        classes,
-    ]
-    nodes = [
-        helper.make_node("Cast", ["X"], ["X64"], to=types.DOUBLE),
-        helper.make_node("Gemm", ["X64", "coef", "intercept"], ["f"], transB=1),
-    ]
+    if isinstance(model, SparseKernelModel):
+        tensors, nodes = _kernel_scores(helper, model)
+    else:
+        tensors, nodes = _linear_scores(helper, model)
+    constants = [onnx.numpy_helper.from_array(array, name) for name, array in tensors.items()]
+    constants.append(classes)
+    nodes.insert(0, helper.make_node("Cast", ["X"], ["X64"], to=types.DOUBLE))
     if binary:
         constants.append(onnx.numpy_helper.from_array(np.array([-1]), "flat"))
         constants.append(onnx.numpy_helper.from_array(np.array(0.0), "zero"))
@@ -71,10 +77,10 @@ def _graph(model: LinearModel, input_type: str):
         ]
     nodes.append(helper.make_node("Gather", ["classes", "winner"], ["label"]))
     element = types.FLOAT if input_type == "float32" else types.DOUBLE
-    scores_shape = ["n"] if binary else ["n", len(model.coef)]
+    scores_shape = ["n"] if binary else ["n", len(model.classes)]
     graph = helper.make_graph(
         nodes,
-        "maxmargin_linear",
+        "maxmargin",
         [helper.make_tensor_value_info("X", element, ["n", model.n_features])],
         [
             helper.make_tensor_value_info("label", label_type, ["n"]),
@@ -91,6 +97,61 @@ def _graph(model: LinearModel, input_type: str):
     )
     onnx.checker.check_model(exported)
     return exported
+
+
+def _linear_scores(helper, model: LinearModel):
+    """Constants and nodes from X64 to f."""
+    tensors = {
+        "coef": np.ascontiguousarray(model.coef),
+        "intercept": np.ascontiguousarray(model.intercept),
+    }
+    return tensors, [helper.make_node("Gemm", ["X64", "coef", "intercept"], ["f"], transB=1)]
+
+
+def _kernel_scores(helper, model: SparseKernelModel):
+    """Constants and nodes from X64 to f: inner products, kernel values, their sums."""
+    kernel, node = model.kernel, helper.make_node
+    vectors = model.vectors.toarray() if sp.issparse(model.vectors) else model.vectors
+    tensors = {"beta": np.ascontiguousarray(model.coefficients)}
+    if kernel.of_distance:  # about a centre, as distances between close points need their digits
+        centre = vectors.mean(axis=0, dtype=np.float64)
+        vectors = vectors.astype(np.float64) - centre
+        tensors |= {
+            "centre": centre,
+            "norms": np.einsum("ij,ij->i", vectors, vectors),
+            "factor": np.array(-kernel.gamma),
+            "minus_two": np.array(-2.0),
+        }
+        nodes = [
+            node("Sub", ["X64", "centre"], ["x"]),
+            node("MatMul", ["x", "basis"], ["products"]),
+            node("Mul", ["products", "minus_two"], ["twice"]),
+            node("Mul", ["x", "x"], ["squares"]),
+            node("ReduceSum", ["squares", "features"], ["own"], keepdims=1),
+            node("Add", ["own", "norms"], ["both"]),
+            node("Add", ["both", "twice"], ["signed"]),
+            node("Max", ["signed", "nothing"], ["distances"]),
+        ]
+        tensors |= {"features": np.array([1]), "nothing": np.array(0.0)}
+        if kernel.name == "laplacian":
+            nodes.append(node("Sqrt", ["distances"], ["lengths"]))
+        last = "lengths" if kernel.name == "laplacian" else "distances"
+        nodes += [node("Mul", [last, "factor"], ["exponent"]), node("Exp", ["exponent"], ["K"])]
+    else:
+        nodes = [node("MatMul", ["X64", "basis"], ["K" if kernel.name == "linear" else "products"])]
+    if kernel.name == "poly":
+        tensors |= {
+            "gamma": np.array(kernel.gamma),
+            "coef0": np.array(kernel.coef0),
+            "degree": np.array(float(kernel.degree)),
+        }
+        nodes += [
+            node("Mul", ["products", "gamma"], ["scaled"]),
+            node("Add", ["scaled", "coef0"], ["shifted"]),
+            node("Pow", ["shifted", "degree"], ["K"]),
+        ]
+    tensors["basis"] = np.ascontiguousarray(vectors.T, dtype=np.float64)
+    return tensors, [*nodes, node("MatMul", ["K", "beta"], ["f"])]
 
 
 def _classes_tensor(onnx, classes: np.ndarray):

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from maxmargin import _core
 
@@ -159,6 +159,21 @@ def blas_threads(pool: _core.Pool) -> Iterator[None]:
     """
     with _BLAS, threadpool_limits(limits=pool.threads, user_api="blas"):
         yield
+
+
+class OneBlasThread:
+    """Small products on the caller's thread: the same sums for any number of threads.
+
+    Made once a computation: looking for the libraries takes longer than limiting them.
+    """
+
+    def __init__(self) -> None:
+        self._libraries = ThreadpoolController()
+
+    @contextlib.contextmanager
+    def __call__(self) -> Iterator[None]:
+        with _BLAS, self._libraries.limit(limits=1, user_api="blas"):
+            yield
 
 
 # ---------------------------------------------------------------- whole matrices

@@ -66,14 +66,23 @@ def interruptible(max_time: float | None = None) -> Iterator[_core.Stop]:
 
 
 class Run:
-    """One run: its clock, its history, and why it ended."""
+    """One run: its clock, its history, and why it ended.
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
+    The tolerance is relative to P, or to `scale` if that is given. The run ends a share `margin`
+    below it, so that bounds computed afresh still are within it.
+    """
+
+    def __init__(self, settings: Settings, scale: float | None = None, margin: float = 0.0) -> None:
+        self.settings, self.scale, self.margin = settings, scale, margin
         self.clock = Clock()
         self.history: list[Progress] = []
         self.status: Status | None = None
         self._gap, self._records_at_progress = math.inf, 0
+
+    def restart(self) -> None:
+        """The problem has changed: what the gap was before says nothing about progress now."""
+        self.status = None
+        self._gap, self._records_at_progress = math.inf, len(self.history)
 
     def record(self, iteration: int, primal: float, dual: float) -> bool:
         """Notes a certified pair of bounds; True if the run should end here."""
@@ -81,7 +90,7 @@ class Run:
         self.history.append(progress)
         if primal - dual < 0.999 * self._gap:
             self._gap, self._records_at_progress = primal - dual, len(self.history)
-        if progress.relative_gap <= self.settings.tol:
+        if self.within_tolerance(primal, dual, self.margin):
             self.status = Status.OPTIMAL
         elif self.settings.callback is not None and self.settings.callback(progress):
             self.status = Status.CALLBACK
@@ -92,6 +101,10 @@ class Run:
         elif len(self.history) - self._records_at_progress > PATIENCE:
             self.status = Status.STALLED
         return self.status is not None
+
+    def within_tolerance(self, primal: float, dual: float, margin: float = 0.0) -> bool:
+        scale = primal if self.scale is None else self.scale
+        return scale <= 0 or (primal - dual) / scale <= (1 - margin) * self.settings.tol
 
     def stopped(self) -> None:
         """The stop flag was raised: say by whom."""
@@ -105,7 +118,7 @@ class Run:
             dual = primal  # equal but for rounding
         iterations = self.history[-1].iteration if self.history else 0
         certificate = Certificate(primal, dual, Status.OPTIMAL, iterations, self.clock())
-        if certificate.relative_gap <= self.settings.tol:
+        if self.within_tolerance(primal, dual):
             return certificate
         status = self.status if self.status not in (None, Status.OPTIMAL) else Status.STALLED
         return Certificate(primal, dual, status, iterations, certificate.seconds)

@@ -73,6 +73,11 @@ KINDS = {
         frozenset({"class_weight", "seed", "kernel", "gamma", "gammas", "memory", "picture"}),
         searches=True,
     ),
+    "sparse-kernel": Entry(
+        "sparse_kernel",
+        (),
+        frozenset({"class_weight", "seed", "kernel", "gamma", "n_basis", "basis"}),
+    ),
     "rank": Entry("rank", CUTTING_PLANES, frozenset({"qid"})),
     "ordinal": Entry("ordinal", CUTTING_PLANES, frozenset({"class_weight", "order"})),
     "measure": Entry(

@@ -1,0 +1,125 @@
+#include "kernel/columns.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/clones.hpp"
+
+namespace maxmargin {
+
+namespace {
+
+constexpr std::size_t kBlock = 256;  // rows whose entries stay in a cache for all points
+
+template <class Value>
+MAXMARGIN_INLINE void distances(const DenseRows<Value>& rows, Range range, const double* b,
+                                double* out) {
+  for (std::size_t i = range.begin; i < range.end; ++i) {
+    const Value* x = rows.row(i);
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (std::size_t j = 0; j < rows.d; ++j) {
+      const double difference = static_cast<double>(x[j]) - b[j];
+      sum += difference * difference;
+    }
+    out[i - range.begin] = sum;
+  }
+}
+template <class Value>
+MAXMARGIN_INLINE void distances(const ColumnRows<Value>& rows, Range range, const double* b,
+                                double* out) {
+  const std::size_t length = range.end - range.begin;
+  std::fill_n(out, length, 0.0);
+  for (std::size_t j = 0; j < rows.d; ++j) {
+    const Value* x = rows.column(j, range.begin);
+    const double bj = b[j];
+#pragma omp simd
+    for (std::size_t i = 0; i < length; ++i) {
+      const double difference =
+          static_cast<double>(x[static_cast<std::ptrdiff_t>(i) * rows.row_stride]) - bj;
+      out[i] += difference * difference;
+    }
+  }
+}
+
+template <class View>
+MAXMARGIN_INLINE void products(const View& rows, Range range, const double* b, double* out) {
+  for (std::size_t i = range.begin; i < range.end; ++i) out[i - range.begin] = dot(rows, i, b);
+}
+
+// One overload per view, so that each is compiled for every target (templates cannot be cloned).
+#define MAXMARGIN_FOR_DENSE(View)                                                               \
+  MAXMARGIN_CLONES void distances_of(const View& rows, Range r, const double* b, double* out) { \
+    distances(rows, r, b, out);                                                                 \
+  }
+MAXMARGIN_FOR_DENSE(DenseRows<float>)
+MAXMARGIN_FOR_DENSE(DenseRows<double>)
+MAXMARGIN_FOR_DENSE(ColumnRows<float>)
+MAXMARGIN_FOR_DENSE(ColumnRows<double>)
+#undef MAXMARGIN_FOR_DENSE
+
+#define MAXMARGIN_FOR_VIEW(View)                                                               \
+  MAXMARGIN_CLONES void products_of(const View& rows, Range r, const double* b, double* out) { \
+    products(rows, r, b, out);                                                                 \
+  }
+using SparseFloat32 = SparseRows<float, std::int32_t>;
+using SparseDouble32 = SparseRows<double, std::int32_t>;
+using SparseFloat64 = SparseRows<float, std::int64_t>;
+using SparseDouble64 = SparseRows<double, std::int64_t>;
+MAXMARGIN_FOR_VIEW(DenseRows<float>)
+MAXMARGIN_FOR_VIEW(DenseRows<double>)
+MAXMARGIN_FOR_VIEW(ColumnRows<float>)
+MAXMARGIN_FOR_VIEW(ColumnRows<double>)
+MAXMARGIN_FOR_VIEW(SparseFloat32)
+MAXMARGIN_FOR_VIEW(SparseDouble32)
+MAXMARGIN_FOR_VIEW(SparseFloat64)
+MAXMARGIN_FOR_VIEW(SparseDouble64)
+#undef MAXMARGIN_FOR_VIEW
+
+template <class View>
+constexpr bool kIsDense = false;
+template <class Value>
+constexpr bool kIsDense<DenseRows<Value>> = true;
+template <class Value>
+constexpr bool kIsDense<ColumnRows<Value>> = true;
+
+template <class View>
+void block_of_columns(const KernelFunction& k, const View& rows, const double* norms,
+                      const PointsView& points, Range range, float* out) {
+  const std::size_t length = range.end - range.begin;
+  double values[kBlock], zeros[kBlock] = {};
+  for (std::size_t q = 0; q < points.m; ++q) {
+    const double* b = points.values + q * points.d;
+    float* column = out + q * rows.n + range.begin;
+    if constexpr (kIsDense<View>) {
+      if (k.kind == KernelKind::rbf || k.kind == KernelKind::laplacian) {
+        distances_of(rows, range, b, values);
+        for (std::size_t i = 0; i < length; ++i) values[i] *= -0.5;  // 0 + 0 - 2 (-d / 2) = d
+        kernel_row(k, values, 0.0, zeros, length, column);
+        continue;
+      }
+    }
+    products_of(rows, range, b, values);
+    kernel_row(k, values, points.norms[q], norms + range.begin, length, column);
+  }
+}
+
+}  // namespace
+
+void kernel_columns(const KernelFunction& k, const Rows& rows, const double* norms,
+                    const PointsView& points, float* out, Pool& pool) {
+  std::visit(
+      [&](const auto& view) {
+        const std::size_t work = points.m * (view.nnz() + 8 * view.n);
+        const std::size_t parts = std::min(pieces(work, 65536), std::max<std::size_t>(view.n, 1));
+        pool.run(parts, [&](std::size_t part) {
+          const Range range = part_of(view.n, parts, part);
+          for (std::size_t begin = range.begin; begin < range.end; begin += kBlock)
+            block_of_columns(k, view, norms, points, {begin, std::min(range.end, begin + kBlock)},
+                             out);
+        });
+      },
+      rows);
+}
+
+}  // namespace maxmargin

@@ -1,0 +1,189 @@
+"""What is kept of a sparse kernel machine: ``f_p(x) = sum_j beta_jp k(b_j, x)`` on k basis vectors.
+
+Two classes have one problem, positive for ``classes[1]``. More have one each, on the same basis:
+the kernel values of a row are computed once for all of them, and the largest f_p wins.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin import _core
+from maxmargin.data.cpus import granted_cpus
+from maxmargin.models.files import Kind, Tensors, register_kind
+from maxmargin.models.kernel import (
+    SMALL,
+    _checked,
+    _unpack_certificate,
+    _unpack_kernel,
+    _unpack_vectors,
+    combined,
+)
+from maxmargin.models.labels import pack_classes, unpack_classes
+from maxmargin.models.linear import pack_origin, unpack_origin
+from maxmargin.solvers.kernels import Kernel
+from maxmargin.solvers.subspace import kernel_tiles
+from maxmargin.solvers.subspace_bounds import Bounds
+from maxmargin.solvers.two_variable import KernelCertificate
+
+
+@dataclass(frozen=True)
+class SparseKernelModel:
+    """Basis vectors, their coefficients, and where they came from.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    vectors : array or CSR matrix of shape (k, d)
+        The basis vectors b_j, in the numbers of the training data.
+    coefficients : array of shape (k, number of problems)
+        ``beta_jp``.
+    bounds : one `Bounds` a problem, or none if unknown
+    """
+
+    kernel: Kernel
+    vectors: Any
+    coefficients: np.ndarray
+    classes: np.ndarray
+    certificates: tuple[KernelCertificate, ...] = ()
+    bounds: tuple[Bounds, ...] = ()
+    solver: str = "subspace-pursuit"
+    parameters: Mapping = field(default_factory=dict)
+    feature_names: tuple[str, ...] | None = None
+    index_base: int | None = None
+
+    def __post_init__(self) -> None:
+        k, classes = self.vectors.shape[0], len(self.classes)
+        problems = 1 if classes == 2 else classes
+        if classes < 2 or self.coefficients.shape != (k, problems):
+            raise ValueError(
+                f"coefficients of shape {self.coefficients.shape} do not fit {k} basis vectors "
+                f"and {classes} classes"
+            )
+        for name, found in (("certificates", self.certificates), ("bounds", self.bounds)):
+            if len(found) not in (0, problems):
+                raise ValueError(f"{len(found)} {name} do not fit {problems} problems")
+
+    @property
+    def n_features(self) -> int:
+        return self.vectors.shape[1]
+
+    @property
+    def n_basis(self) -> int:
+        return self.vectors.shape[0]
+
+    @property
+    def certificate(self) -> KernelCertificate | None:
+        """All problems as one."""
+        return combined(self.certificates) if self.certificates else None
+
+    def decision_function(self, X, threads: int | None = None) -> np.ndarray:
+        """(n,) for two classes, else (n, classes): the largest is the class decided."""
+        f = self.problems(X, threads)
+        return f[:, 0] if len(self.classes) == 2 else f
+
+    def labels(self, scores: np.ndarray) -> np.ndarray:
+        """The class each row of `decision_function` speaks for."""
+        codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
+        return self.classes[codes]
+
+    def predict(self, X, threads: int | None = None) -> np.ndarray:
+        """The label of each row."""
+        return self.labels(self.decision_function(X, threads))
+
+    def problems(self, X, threads: int | None = None) -> np.ndarray:
+        """``f_p(x)`` for every row and problem: products with the basis, tile by tile."""
+        if X.ndim != 2 or X.shape[1] != self.n_features:
+            raise ValueError(
+                f"X has shape {X.shape}, but the model was trained on {self.n_features} features"
+            )
+        if self.n_basis == 0:
+            return np.zeros((X.shape[0], self.coefficients.shape[1]))
+        if X.shape[0] < SMALL:  # starting threads would take longer than the work
+            threads = 1
+        pool = _core.Pool(threads or granted_cpus())
+        f = np.empty((X.shape[0], self.coefficients.shape[1]))
+        for begin, end, K in kernel_tiles(X, self.vectors, self.kernel, pool):
+            np.matmul(K, self.coefficients, out=f[begin:end])
+        return f
+
+
+# ---------------------------------------------------------------- the file
+
+
+def _pack(model: SparseKernelModel) -> tuple[Tensors, dict]:
+    tensors: Tensors = {"coefficients": np.asarray(model.coefficients, dtype=np.float64)}
+    if sp.issparse(model.vectors):
+        rows = model.vectors.tocsr()
+        tensors |= {
+            "vectors.data": rows.data,
+            "vectors.indices": rows.indices.astype(np.int64),
+            "vectors.starts": rows.indptr.astype(np.int64),
+        }
+    else:
+        tensors["vectors"] = np.asarray(model.vectors)
+    kernel = model.kernel
+    content = {
+        "kernel": {
+            "name": kernel.name,
+            "gamma": float(kernel.gamma),
+            "degree": int(kernel.degree),
+            "coef0": float(kernel.coef0),
+        },
+        "classes": pack_classes(model.classes),
+        "n_features": int(model.n_features),
+        "bounds": [
+            [None if math.isnan(v) else v for v in (b.delta, b.theorem2, b.exact_gap)]
+            for b in model.bounds
+        ],
+        **pack_origin(model),
+    }
+    return tensors, content
+
+
+def _unpack(tensors: Tensors, content: dict) -> SparseKernelModel:
+    coefficients = _checked(tensors, "coefficients", 2, (np.float64,))
+    d, certificates = content.get("n_features"), content.get("certificates")
+    if type(d) is not int or d < 1 or not isinstance(certificates, list):
+        raise ValueError("its number of features or its certificates are missing")
+    kernel = _unpack_kernel(content.get("kernel"))
+    if isinstance(kernel, str):
+        raise ValueError("its kernel is 'precomputed', for which there are no basis vectors")
+    origin = unpack_origin(content)
+    origin["certificates"] = tuple(_unpack_certificate(packed) for packed in certificates)
+    names = origin["feature_names"]
+    if names is not None and len(names) != d:
+        raise ValueError("its feature names are not one string a feature")
+    return SparseKernelModel(
+        kernel,
+        _unpack_vectors(tensors, kernel, len(coefficients), d),
+        coefficients,
+        unpack_classes(content.get("classes")),
+        bounds=_unpack_bounds(content.get("bounds")),
+        **origin,
+    )
+
+
+def _unpack_bounds(packed: object) -> tuple[Bounds, ...]:
+    def is_bound(value: object) -> bool:
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return value is None or (number and math.isfinite(value) and value >= 0)  # type: ignore[arg-type,operator]
+
+    whole = isinstance(packed, list) and all(
+        isinstance(item, list) and len(item) == 3 and all(map(is_bound, item)) for item in packed
+    )
+    if not whole:
+        raise ValueError("its bounds are not three numbers a problem")
+    return tuple(
+        Bounds(*(math.nan if v is None else float(v) for v in item))
+        for item in packed  # type: ignore[attr-defined]
+    )
+
+
+register_kind(Kind("sparse-kernel", SparseKernelModel, _pack, _unpack))

@@ -1,0 +1,47 @@
+"""Kernel machines on a budget, on the command line."""
+
+import pytest
+
+
+def test_train_predict_and_evaluate(folder, run, run_json):
+    trained = run_json(
+        "train", "--kind", "sparse-kernel", "-k", "8", "-c", "5", "--gamma", "0.3", "two.svm", "m"
+    )
+    assert trained["kind"] == "sparse-kernel"
+    assert trained["basis vectors"] == 8
+    assert trained["certificate"]["status"] == "optimal"
+    outcome = run("predict", "two.t.svm", "m")
+    assert outcome.exit_code == 0
+    assert set(outcome.stdout.split()) == {"1", "-1"}
+    assert run_json("evaluate", "two.t.svm", "m")["accuracy"] > 0.85
+    assert run_json("info", "m")["basis vectors"] == 8
+
+
+@pytest.mark.parametrize("basis", ["free", "training", "nystroem", "cholesky"])
+def test_every_basis_of_several_classes(folder, run_json, basis):
+    run_json("train", "--kind", "sparse-kernel", "-k", "30", "--basis", basis, "three.svm", "m")
+    assert run_json("evaluate", "three.t.svm", "m")["accuracy"] > 0.6
+
+
+def test_export_to_onnx(folder, run):
+    pytest.importorskip("onnx")
+    assert run("train", "--kind", "sparse-kernel", "-k", "5", "two.svm", "m").exit_code == 0
+    assert run("export", "m", "m.onnx").exit_code == 0
+    assert (folder / "m.onnx").stat().st_size > 0
+
+
+def test_bad_values_are_one_sentence(folder, run):
+    for options, message in (
+        (["--kernel", "laplacian"], "pre-image method"),
+        (["--basis", "training", "-k", "301"], "cannot be chosen among 300 training rows"),
+        (["--gamma", "0"], "gamma must be a positive number"),
+    ):
+        outcome = run("train", "--kind", "sparse-kernel", *options, "two.svm", "m")
+        assert outcome.exit_code == 1
+        assert message in outcome.stderr
+        assert not (folder / "m").exists()
+    for options in (["-k", "0"], ["--memory", "1GB"], ["--basis", "best"]):
+        assert run("train", "--kind", "sparse-kernel", *options, "two.svm", "m").exit_code == 2
+    outcome = run("train", "--kind", "kernel", "-k", "5", "two.svm", "m")
+    assert outcome.exit_code == 2
+    assert "--n-basis is for --kind sparse-kernel" in " ".join(outcome.stderr.split())

@@ -1,0 +1,83 @@
+"""Pre-images: never worse than their start, right where the answer is known."""
+
+import numpy as np
+import pytest
+
+from maxmargin import _core
+from maxmargin.solvers.basis_choice import choice_of
+from maxmargin.solvers.kernels import Kernel
+from maxmargin.solvers.preimages import (
+    Residual,
+    Search,
+    fixed_points,
+    gradient_ascents,
+    pre_image,
+)
+from maxmargin.solvers.subspace import Subspace, kernel_block
+
+KERNELS = [Kernel("rbf", 0.3), Kernel("poly", 0.5, 3, 1.0), Kernel("poly", 1.0, 2, 0.0)]
+
+
+def residual(kernel, n=200, count=2048, basis=0, seed=0, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4)).astype(dtype)
+    subspace = Subspace(X, kernel, basis + 1, _core.Pool(1))
+    for b in X[:basis].astype(np.float64):
+        subspace.append(b)
+    l = rng.normal(size=n) * (rng.random(n) < 0.7)  # noqa: E741
+    return X, l, subspace, Residual(subspace, l, count, rng)
+
+
+@pytest.mark.parametrize("kernel", [*KERNELS, Kernel("linear"), Kernel("laplacian", 0.4)])
+def test_values_are_inner_products_with_the_residual(kernel):
+    X, l, subspace, r = residual(kernel, basis=3)  # noqa: E741
+    points = np.random.default_rng(1).normal(size=(5, 4))
+    B = subspace.basis.vectors
+    c = np.linalg.solve(kernel_block(kernel, B, B), kernel_block(kernel, B, X) @ l)
+    wanted = kernel_block(kernel, points, X) @ l - kernel_block(kernel, points, B) @ c
+    assert np.allclose(r.values(r.place(points))[0], wanted, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_pre_image_is_never_worse_than_its_start(kernel):
+    climb = fixed_points if kernel.name == "rbf" else gradient_ascents
+    for seed in range(10):
+        _, _, _, r = residual(kernel, basis=2, seed=seed)
+        starts = r.some_rows(6, np.random.default_rng(seed))
+        ends = climb(r, starts, Search(iterations=20))
+        before, after = r.quotients(starts), r.quotients(ends)
+        assert np.all(after >= before * (1 - 1e-9))
+        assert after.max() > before.max()
+
+
+def test_the_pre_image_of_one_point_is_that_point():
+    X = np.array([[1.0, 2.0], [5.0, 5.0]])
+    subspace = Subspace(X, Kernel("rbf", 0.5), 1, _core.Pool(1))
+    r = Residual(subspace, np.array([3.0, 0.0]), 10, np.random.default_rng(0))
+    b, quotient = pre_image(r, Search(), np.random.default_rng(0))
+    assert np.allclose(r.back(b), [1.0, 2.0])
+    assert quotient == pytest.approx(9.0)
+
+
+def test_the_linear_pre_image_is_the_sum_itself():
+    X, l, _, r = residual(Kernel("linear"))  # noqa: E741
+    b, quotient = pre_image(r, Search(iterations=100), np.random.default_rng(0))
+    u = X.T @ l
+    cosine = r.back(b) @ u / np.linalg.norm(r.back(b)) / np.linalg.norm(u)
+    assert abs(cosine) == pytest.approx(1.0, abs=1e-4)
+    assert quotient == pytest.approx(u @ u, rel=1e-3)
+
+
+def test_a_sample_leaves_out_what_the_basis_spans():
+    X, _, _, r = residual(Kernel("rbf", 0.3), n=3000, count=500, basis=5)
+    assert len(r.rows) == 500
+    at_basis = r.values(r.place(X[:5]))[0]
+    assert np.abs(at_basis).max() < 1e-3 * np.abs(r.v).sum()
+
+
+def test_kernels_without_pre_images_are_refused_with_what_to_do():
+    subspace = Subspace(np.eye(3), Kernel("laplacian", 1.0), 1, _core.Pool(1))
+    with pytest.raises(ValueError, match=r"laplacian.*basis='training'"):
+        choice_of("free", subspace, Search(), 0)
+    with pytest.raises(ValueError, match="basis must be one of free"):
+        choice_of("random", subspace, Search(), 0)
