@@ -4,6 +4,7 @@
 #include "kernel/columns.hpp"
 #include "kernel/functions.hpp"
 #include "kernel/rows.hpp"
+#include "kernel/starts.hpp"
 #include "kernel/two_variable.hpp"
 
 namespace maxmargin {
@@ -191,9 +192,9 @@ void bind_kernel_rows(nb::module_& m) {
         check_length(coefficients.shape(0), indices.shape(0), "coefficients");
         check_length(out.shape(0), rows.n(), "out");
         for (std::size_t q = 0; q < indices.shape(0); ++q)
-          check(
-              indices(q) >= 0 && static_cast<std::size_t>(indices(q)) < rows.n(),
-              "index " + std::to_string(indices(q)) + " of " + std::to_string(rows.n()) + " rows");
+          if (indices(q) < 0 || static_cast<std::size_t>(indices(q)) >= rows.n())
+            throw InvalidInput("index " + std::to_string(indices(q)) + " of " +
+                               std::to_string(rows.n()) + " rows");
         add_rows(rows, indices.data(), coefficients.data(), indices.shape(0),
                  ranges_of(ranges, rows.n()), out.data(), pool);
       },
@@ -202,7 +203,26 @@ void bind_kernel_rows(nb::module_& m) {
       "out += sum_q coefficients[q] row(indices[q]) over the columns of the ranges");
 }
 
+void bind_start(nb::module_& m, const char* name, decltype(&start_expand) start) {
+  m.def(
+      name,
+      [start](KernelRows& rows, RangeArray ranges, Out<double> beta, Out<double> r, In<double> y,
+              In<double> c, In<double> new_c, double ratio, Pool& pool) {
+        for (const std::size_t length :
+             {beta.shape(0), r.shape(0), y.shape(0), c.shape(0), new_c.shape(0)})
+          check_length(length, rows.n(), "an array of a start");
+        start(rows, ranges_of(ranges, rows.n()),
+              {beta.data(), r.data(), y.data(), c.data(), new_c.data(), ratio}, pool);
+      },
+      Release(), nb::arg("rows"), nb::arg("ranges"), nb::arg("beta").noconvert(),
+      nb::arg("r").noconvert(), nb::arg("y"), nb::arg("c"), nb::arg("new_c"), nb::arg("ratio"),
+      nb::arg("pool"));
+}
+
 void bind_solver(nb::module_& m) {
+  bind_start(m, "start_expand", start_expand);
+  bind_start(m, "start_cut", start_cut);
+
   nb::enum_<RunEnd>(m, "RunEnd")
       .value("tolerance", RunEnd::tolerance)
       .value("limit", RunEnd::limit)
@@ -220,9 +240,11 @@ void bind_solver(nb::module_& m) {
             check_length(c.shape(0), rows.n(), "c");
             const bool has_table = neighbours.shape(1) > 0;
             if (has_table) check_length(neighbours.shape(0), rows.n(), "neighbours");
+            std::int32_t furthest = -1;
             for (std::size_t q = 0; q < neighbours.shape(0) * neighbours.shape(1); ++q)
-              check(neighbours.data()[q] < static_cast<std::int64_t>(rows.n()),
-                    "a neighbour lies outside the data");
+              furthest = std::max(furthest, neighbours.data()[q]);
+            check(furthest < static_cast<std::int64_t>(rows.n()),
+                  "a neighbour lies outside the data");
             const Neighbours near{has_table ? neighbours.data() : nullptr,
                                   has_table ? neighbours.shape(1) : 0, n_neighbours};
             new (self) TwoVariableHandle{

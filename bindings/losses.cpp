@@ -11,12 +11,18 @@ namespace maxmargin {
 namespace {
 
 void make_pair_loss(PairLoss* self, In<double> target, std::optional<In<std::uint32_t>> query,
-                    std::size_t queries, std::optional<In<double>> weight) {
+                    std::size_t queries, std::optional<In<double>> weight, Pool& pool) {
   const std::size_t n = target.shape(0);
   if (query) check_length(query->shape(0), n, "query");
   if (weight) check_length(weight->shape(0), n, "weight");
   new (self) PairLoss(n, target.data(), query ? query->data() : nullptr, queries,
-                      weight ? weight->data() : nullptr);
+                      weight ? weight->data() : nullptr, pool);
+}
+
+void make_table_loss(TableLoss* self, In<std::uint8_t> positive, std::optional<In<double>> weight) {
+  const std::size_t n = positive.shape(0);
+  if (weight) check_length(weight->shape(0), n, "weight");
+  new (self) TableLoss(n, positive.data(), weight ? weight->data() : nullptr);
 }
 
 template <class Loss>
@@ -32,7 +38,7 @@ void bind_losses(nb::module_& m) {
 
   nb::class_<PairLoss>(m, "PairLoss", "Hinge over pairs of rows with different targets.")
       .def("__init__", &make_pair_loss, Release(), nb::arg("target"), nb::arg("query").none(),
-           nb::arg("queries"), nb::arg("weight").none())
+           nb::arg("queries"), nb::arg("weight").none(), nb::arg("pool"))
       .def_prop_ro("n", &PairLoss::n)
       .def_prop_ro("queries", &PairLoss::queries)
       .def(
@@ -67,13 +73,10 @@ void bind_losses(nb::module_& m) {
           Release(), nb::arg("p"), nb::arg("l").noconvert(), nb::arg("pool"));
 
   nb::class_<TableLoss>(m, "TableLoss", "The most harmful labelling for a measure of tables.")
-      .def(
-          "__init__",
-          [](TableLoss* self, In<std::uint8_t> positive) {
-            new (self) TableLoss(positive.shape(0), positive.data());
-          },
-          Release(), nb::arg("positive"))
+      .def("__init__", &make_table_loss, Release(), nb::arg("positive"), nb::arg("weight").none())
       .def_prop_ro("n", &TableLoss::n)
+      .def_prop_ro("positives", &TableLoss::positives, "weight of the positives")
+      .def_prop_ro("negatives", &TableLoss::negatives, "weight of the negatives")
       .def(
           "evaluate_fbeta",
           [](TableLoss& self, In<double> p, double beta, double C, Out<double> l, Pool& pool) {
@@ -83,16 +86,30 @@ void bind_losses(nb::module_& m) {
           Release(), nb::arg("p"), nb::arg("beta"), nb::arg("C"), nb::arg("l").noconvert(),
           nb::arg("pool"))
       .def(
-          "evaluate_taken",
-          [](TableLoss& self, In<double> p, std::size_t taken, double best, double C, Out<double> l,
-             Pool& pool) {
+          "evaluate_precision",
+          [](TableLoss& self, In<double> p, double k, double C, Out<double> l, Pool& pool) {
             check_lengths(self, p, l);
-            check(taken >= 1 && taken <= self.n(),
-                  "taken must be between 1 and the number of rows");
-            return self.evaluate_taken(p.data(), taken, best, C, l.data(), pool);
+            check(k > 0 && k <= self.positives(), "k must be above 0 and at most the positives");
+            return self.evaluate_precision(p.data(), k, C, l.data(), pool);
           },
-          Release(), nb::arg("p"), nb::arg("taken"), nb::arg("best"), nb::arg("C"),
-          nb::arg("l").noconvert(), nb::arg("pool"));
+          Release(), nb::arg("p"), nb::arg("k"), nb::arg("C"), nb::arg("l").noconvert(),
+          nb::arg("pool"))
+      .def(
+          "evaluate_recall",
+          [](TableLoss& self, In<double> p, double k, double C, Out<double> l, Pool& pool) {
+            check_lengths(self, p, l);
+            check(k >= self.positives(), "k must be at least the positives");
+            return self.evaluate_recall(p.data(), k, C, l.data(), pool);
+          },
+          Release(), nb::arg("p"), nb::arg("k"), nb::arg("C"), nb::arg("l").noconvert(),
+          nb::arg("pool"))
+      .def(
+          "evaluate_break_even",
+          [](TableLoss& self, In<double> p, double C, Out<double> l, Pool& pool) {
+            check_lengths(self, p, l);
+            return self.evaluate_break_even(p.data(), C, l.data(), pool);
+          },
+          Release(), nb::arg("p"), nb::arg("C"), nb::arg("l").noconvert(), nb::arg("pool"));
 }
 
 }  // namespace maxmargin

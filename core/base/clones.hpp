@@ -5,7 +5,13 @@
 
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) && \
     !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
-#define MAXMARGIN_CLONES __attribute__((target_clones("arch=haswell", "default")))
+// A level of the architecture is asked for by its features. The name of a processor ("haswell")
+// would match that one model only, and leave every other one, AMD's too, with plain x86-64.
+#if __GNUC__ >= 12
+#define MAXMARGIN_CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))
+#else
+#define MAXMARGIN_CLONES __attribute__((target_clones("avx2", "default")))
+#endif
 #else
 #define MAXMARGIN_CLONES
 #endif

@@ -73,6 +73,13 @@ inline Step step_two(const Variable& a, const Variable& b, double k) {
   return best;
 }
 
+// Whether a step of two variables may gain more than `gain`: whether it would if no box held it
+// back, which needs no division. Equal points always may.
+inline bool may_gain(double ra, double ka, double rb, double kb, double k, double gain) {
+  const double product = ka * kb, det = product - k * k;
+  return det <= kFlat * product || kb * ra * ra + ka * rb * rb - 2 * k * ra * rb > 2 * gain * det;
+}
+
 // The gain where both stay inside their boxes (the formula of working sets 512 to 2048).
 inline double inner_gain(const Variable& a, const Variable& b, double k) {
   const double det = a.k * b.k - k * k;

@@ -2,6 +2,7 @@
 // compiler vectorise a maximum. The callers refuse kernel values that are not finite.
 #include "kernel/sweep.hpp"
 
+#include <cstdint>
 #include <utility>
 
 #include "base/clones.hpp"
@@ -21,15 +22,26 @@ MAXMARGIN_INLINE T most(T x, T y) {
   return x > y ? x : y;
 }
 
-template <bool kUnitDiagonal>
+// The first place where `value` stands. Taking the least of all places is vectorised where leaving
+// at the first would not be.
+MAXMARGIN_INLINE std::ptrdiff_t place(const float* x, std::size_t n, float value) {
+  constexpr std::int32_t nowhere = 1 << 30;
+  std::int32_t least_place = nowhere;
+#pragma omp simd reduction(min : least_place)
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(n); ++i)
+    least_place = least(least_place, x[i] == value ? i : nowhere);
+  return least_place;
+}
+
+template <bool kUnitDiagonal, bool kLoss>
 MAXMARGIN_INLINE void sweep_range(const SweepArrays& arrays, const SweepUpdate& update,
-                                  std::size_t begin, std::size_t end, double ceiling, double& E,
+                                  std::size_t begin, std::size_t end, double ceiling, double* E,
                                   Direction& best) {
   const double d_first = update.d_first, d_second = update.d_second;
   alignas(64) float memory[2][kBlock];
   float* gains = memory[0];  // of this block
   float* kept = memory[1];   // of the block with the largest gain so far: searched once, at the end
-  std::size_t best_block = end;
+  std::size_t best_block = end, kept_length = 0;
   float best_gain = best.gain;
   double loss = 0;
   for (; begin < end; begin += kBlock) {
@@ -45,10 +57,11 @@ MAXMARGIN_INLINE void sweep_range(const SweepArrays& arrays, const SweepUpdate& 
     float top = 0;
 #pragma omp simd reduction(max : top) reduction(+ : loss)
     for (std::size_t i = 0; i < length; ++i) {
-      const double ri = r[i] - (d_first * static_cast<double>(first[i]) +
-                                d_second * static_cast<double>(second[i]));
+      // Two products subtracted one after the other: two fused operations instead of three.
+      double ri = r[i] - d_first * static_cast<double>(first[i]);
+      ri -= d_second * static_cast<double>(second[i]);
       r[i] = ri;
-      loss += most(0.0, c[i] * most(-ceiling, least(ri, ceiling)));
+      if constexpr (kLoss) loss += most(0.0, c[i] * most(-ceiling, least(ri, ceiling)));
       const float g = static_cast<float>(ri);
       const float d = most(low[i], least(kUnitDiagonal ? g : g * inverse[i], high[i]));
       const float gain = d * (g - 0.5f * (kUnitDiagonal ? d : d * diagonal[i]));
@@ -58,33 +71,34 @@ MAXMARGIN_INLINE void sweep_range(const SweepArrays& arrays, const SweepUpdate& 
     if (top > best_gain) {
       best_gain = top;
       best_block = begin;
+      kept_length = length;
       std::swap(gains, kept);
     }
   }
-  E += loss;
-  if (best_block < end) {
-    std::size_t i = 0;
-    while (kept[i] != best_gain) ++i;
-    best = {best_gain, static_cast<std::ptrdiff_t>(best_block + i)};
-  }
+  if constexpr (kLoss) *E += loss;
+  if (best_block < end)
+    best = {best_gain,
+            static_cast<std::ptrdiff_t>(best_block) + place(kept, kept_length, best_gain)};
 }
 
-MAXMARGIN_CLONES void sweep_unit(const SweepArrays& arrays, const SweepUpdate& update,
-                                 std::size_t begin, std::size_t end, double ceiling, double& E,
-                                 Direction& best) {
-  sweep_range<true>(arrays, update, begin, end, ceiling, E, best);
-}
-MAXMARGIN_CLONES void sweep_any(const SweepArrays& arrays, const SweepUpdate& update,
-                                std::size_t begin, std::size_t end, double ceiling, double& E,
-                                Direction& best) {
-  sweep_range<false>(arrays, update, begin, end, ceiling, E, best);
-}
+#define MAXMARGIN_SWEEP(name, unit_diagonal, with_loss)                                     \
+  MAXMARGIN_CLONES void name(const SweepArrays& arrays, const SweepUpdate& update,          \
+                             std::size_t begin, std::size_t end, double ceiling, double* E, \
+                             Direction& best) {                                             \
+    sweep_range<unit_diagonal, with_loss>(arrays, update, begin, end, ceiling, E, best);    \
+  }
+MAXMARGIN_SWEEP(sweep_unit, true, false)
+MAXMARGIN_SWEEP(sweep_unit_loss, true, true)
+MAXMARGIN_SWEEP(sweep_any, false, false)
+MAXMARGIN_SWEEP(sweep_any_loss, false, true)
+#undef MAXMARGIN_SWEEP
 
 }  // namespace
 
 void sweep(const SweepArrays& arrays, const SweepUpdate& update, std::size_t begin, std::size_t end,
-           double ceiling, double& E, Direction& best) {
-  const auto run = arrays.diagonal ? sweep_any : sweep_unit;
+           double ceiling, double* E, Direction& best) {
+  const auto run =
+      arrays.diagonal ? (E ? sweep_any_loss : sweep_any) : (E ? sweep_unit_loss : sweep_unit);
   run(arrays, update, begin, end, ceiling, E, best);
 }
 

@@ -6,10 +6,12 @@
 // in the signed variables beta_i = y_i a_i, where one unsigned kernel serves all labels:
 //
 //   beta_i   between 0 and c_i = y_i C_i        f_i = sum_j beta_j k(x_j, x_i)
-//   r_i      y_i - f_i, the residual            g_i = y_i r_i, the gradient of W (the paper's nabla
-//   W_i) T        <a, K a> - <e, a> = -<beta, r>     kept up to date in O(1) E        sum_i C_i
-//   clip(g_i, 0, 2)          with the plain gap: clip(g_i, 0, infinity) S        T + E, the
-//   (clipped) gap           stop at S <= tolerance, rules (9) and (7)
+//   r_i      y_i - f_i, the residual            g_i = y_i r_i, the gradient of W
+//   T        <a, K a> - <e, a> = -<beta, r>     kept up to date in O(1)
+//   E        sum_i C_i clip(g_i, 0, 2)          with the plain gap: clip(g_i, 0, infinity)
+//   S        T + E, the (clipped) gap           stop at S <= tolerance, rules (9) and (7)
+//
+// (g_i is what the paper writes as nabla W_i.)
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -92,7 +94,8 @@ class TwoVariable {
   Variable variable(std::size_t i) const;
   bool inner(std::size_t i) const;
   void note_bounds(std::size_t i);
-  void sweep_all(const SweepUpdate& update);
+  void sweep_all(const SweepUpdate& update, bool looks);
+  void look();  // T and E as they are, and the best directions
   Direction best() const { return half_[0].gain >= half_[1].gain ? half_[0] : half_[1]; }
   Direction other() const { return half_[0].gain >= half_[1].gain ? half_[1] : half_[0]; }
 
@@ -108,9 +111,12 @@ class TwoVariable {
   void consider_random_pairs(Pair& pair);
   void consider_random_inner_pairs(Pair& pair);
   void refuse_indefinite(std::size_t i, std::size_t j, double k) const;
-  void move(const Pair& pair);
+  void move(const Pair& pair, bool looks);
   template <class F>
-  void each_point(F f) const;
+  void each_point(F f) const {
+    for (const Range& range : ranges_)
+      for (std::size_t i = range.begin; i < range.end; ++i) f(i);
+  }
   std::size_t random_point();
   const std::vector<std::size_t>& inner_points();
 
@@ -130,6 +136,7 @@ class TwoVariable {
   Random random_;
 
   double T_ = 0, E_ = 0, gained_ = 0;
+  bool E_is_known_ = false;
   Direction half_[2];
   std::ptrdiff_t previous_ = -1;
   std::uint64_t iterations_ = 0;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/check.hpp"
+
 namespace maxmargin {
 
 namespace {
@@ -16,6 +18,10 @@ ReducedQP::ReducedQP() : support_{kZero} { rebuild(); }
 
 void ReducedQP::append(double b, const double* products) {
   const std::size_t t = b_.size();
+  const auto finite = [](double value) { return std::isfinite(value); };
+  check(finite(b) && std::all_of(products, products + t + 1, finite),
+        "the loss changes too fast for float64: sums of squares overflow. Scale the features or "
+        "lower C");
   b_.push_back(b);
   beta_.push_back(0.0);
   H_.emplace_back(products, products + t + 1);

@@ -252,21 +252,25 @@ void run_sweep(const Sweep& sweep, Pool& pool) {
 // ---------------------------------------------------------------- queries and their ranks
 
 PairLoss::PairLoss(std::size_t n, const double* target, const std::uint32_t* query,
-                   std::size_t queries, const double* weight)
+                   std::size_t queries, const double* weight, Pool& pool)
     : n_(n), starts_(queries + 1), rank_starts_(queries + 1), members_(n), ranks_(n) {
   check(n < (std::size_t{1} << 31),
         std::to_string(n) + " rows; pairs of at most 2^31 - 1 rows can be counted");
   if (weight) weight_.assign(weight, weight + n);
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t q = query ? query[i] : 0;
-    check(q < queries, "query " + std::to_string(q) + " of row " + std::to_string(i) +
-                           " is outside 0 .. " + std::to_string(queries) + " - 1");
+    if (q >= queries)  // the message is not made for every row
+      check(false, "query " + std::to_string(q) + " of row " + std::to_string(i) +
+                       " is outside 0 .. " + std::to_string(queries) + " - 1");
     ++starts_[q + 1];
   }
   std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
   std::vector<std::size_t> next(starts_.begin(), starts_.end() - 1);
-  for (std::size_t i = 0; i < n; ++i)
-    members_[next[query ? query[i] : 0]++] = static_cast<std::uint32_t>(i);
+  std::vector<std::uint32_t> place(n);  // of each row among the members
+  for (std::size_t i = 0; i < n; ++i) {
+    place[i] = static_cast<std::uint32_t>(next[query ? query[i] : 0]++);
+    members_[place[i]] = static_cast<std::uint32_t>(i);
+  }
 
   items_.resize(n);
   spare_.resize(n);
@@ -275,7 +279,7 @@ PairLoss::PairLoss(std::size_t n, const double* target, const std::uint32_t* que
   pairs_.assign(queries, 0.0);
   weights_.assign(queries, 0.0);
   scale_.assign(queries, 1.0);
-  for (std::size_t q = 0; q < queries; ++q) add_ranks(q, target);
+  for (std::size_t q = 0; q < queries; ++q) add_ranks(q, target, place.data(), pool);
 
   batches_.push_back(0);
   for (std::size_t q = 0; q < queries; ++q)
@@ -285,9 +289,10 @@ PairLoss::PairLoss(std::size_t n, const double* target, const std::uint32_t* que
 }
 
 // Ranks of query q in the order of its members; the weight below each; the weight of its pairs.
-void PairLoss::add_ranks(std::size_t q, const double* target) {
+void PairLoss::add_ranks(std::size_t q, const double* target, const std::uint32_t* place,
+                         Pool& pool) {
   const std::size_t begin = starts_[q], count = size(q);
-  order_rows(target, {count, &members_[begin], nullptr}, &items_[begin], &spare_[begin]);
+  order_rows(target, {count, &members_[begin], nullptr}, &items_[begin], &spare_[begin], pool);
   double all = 0, of_rank = 0;
   std::uint32_t rank = 0;
   for (std::size_t k = begin; k < begin + count; ++k) {
@@ -300,17 +305,11 @@ void PairLoss::add_ranks(std::size_t q, const double* target) {
     const double s = weight_.empty() ? 1.0 : weight_[items_[k].row];
     of_rank += s;
     all += s;
-    items_[k].rank = rank;
+    ranks_[place[items_[k].row]] = rank;
   }
   pairs_[q] += of_rank * (all - of_rank);
   weights_[q] = all;
   rank_starts_[q + 1] = below_.size();
-  // Members of a query keep the order of the rows, so a search finds each one's place.
-  const std::uint32_t* members = &members_[begin];
-  for (std::size_t k = begin; k < begin + count; ++k) {
-    const auto at = std::lower_bound(members, members + count, items_[k].row) - members;
-    ranks_[begin + static_cast<std::size_t>(at)] = items_[k].rank;
-  }
 }
 
 // ---------------------------------------------------------------- value and subgradient

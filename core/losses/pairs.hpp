@@ -33,7 +33,7 @@ class PairLoss {
  public:
   // query[i] in [0, queries), or null for a single query; target[i] finite; weight[i] >= 0 or null.
   PairLoss(std::size_t n, const double* target, const std::uint32_t* query, std::size_t queries,
-           const double* weight);
+           const double* weight, Pool& pool);
 
   std::size_t n() const { return n_; }
   std::size_t queries() const { return starts_.size() - 1; }
@@ -48,7 +48,7 @@ class PairLoss {
 
  private:
   std::size_t size(std::size_t q) const { return starts_[q + 1] - starts_[q]; }
-  void add_ranks(std::size_t q, const double* target);
+  void add_ranks(std::size_t q, const double* target, const std::uint32_t* place, Pool& pool);
   Selection selection(std::size_t q) const;
   Sweep sweep(std::size_t q);
   double finish(std::size_t q, Range range, double centre, double* l) const;

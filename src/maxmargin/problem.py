@@ -133,7 +133,7 @@ def C_from_mean(C_mean: float, n: int) -> float:
     return C_mean / n
 
 
-def C_from_lambda(lam: float, n: int) -> float:
+def C_from_lambda(lam: float, n: float) -> float:
     """Our C for ``lam ||f||^2 + mean(loss)`` (the no-offset paper, liquidSVM)."""
     if not lam > 0 or not math.isfinite(lam):
         raise ValueError(f"lambda must be a positive number; got {lam!r}")

@@ -194,6 +194,15 @@ def test_info_describes_every_kind(run, run_json, graded, kind):
     assert run("info", "m").exit_code == 0
 
 
+def test_learning_nothing_is_said_as_a_message(run, graded):
+    outcome = run(
+        "train", "-q", "--kind", "measure", "--measure", "roc_auc", "-c", "1e-9", "sides.csv", "m"
+    )
+    assert outcome.exit_code == 0
+    assert outcome.stderr.startswith("maxmargin: warning: nothing was learned")
+    assert "UserWarning" not in outcome.stderr
+
+
 @pytest.mark.parametrize("kind", ["rank", "ordinal", "measure"])
 def test_a_missed_tolerance_is_said_once(run, graded, kind):
     args = ("-e", "1e-12", "--max-iter", "1", "--solver", "cpa")
@@ -224,6 +233,8 @@ def test_a_missed_tolerance_is_said_once(run, graded, kind):
         (["--kind", "measure", "--measure", "recall_at_k"], "needs --k"),
         (["--kind", "measure", "--measure", "f1", "--beta", "2"], "--beta is for"),
         (["--kind", "measure", "--measure", "magic"], "magic"),
+        (["--kind", "measure", "--measure", "roc_auc", "-B", "2"], "a constant does not change"),
+        (["--kind", "measure", "--measure", "prbep", "-B", "0"], "a constant does not change"),
     ],
 )
 def test_options_that_do_not_belong_are_wrong_usage(run, graded, args, message):
@@ -247,7 +258,6 @@ def test_options_that_do_not_belong_are_wrong_usage(run, graded, args, message):
         (["--kind", "measure", "one.svm"], "one class"),
         (["--kind", "measure", "--measure", "recall_at_k", "--k", "1000", "sides.csv"], "240"),
         (["--kind", "measure", "--measure", "recall_at_k", "--k", "2.5", "sides.csv"], "2.5"),
-        (["--kind", "measure", "--measure", "f1", "-wyes", "0.5", "sides.csv"], "whole numbers"),
     ],
 )
 def test_failures_are_one_sentence_and_leave_nothing(run, graded, args, message):

@@ -5,18 +5,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from maxmargin.estimators.kernel import KernelSVC, KernelSVCCV
 
-WITHIN_TOLERANCE = (
-    "weighted and repeated rows reach the same optimum within tol, not bit by bit; "
-    "test_weights_equal_repetition compares the optima"
-)
-
-
-def expected_failures(estimator):
-    return {
-        "check_sample_weight_equivalence_on_dense_data": WITHIN_TOLERANCE,
-        "check_sample_weight_equivalence_on_sparse_data": WITHIN_TOLERANCE,
-    }
-
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:The least populated class:UserWarning")
@@ -26,7 +14,6 @@ def expected_failures(estimator):
         KernelSVC(kernel="laplacian", multi_class="ovo", n_jobs=2),
         KernelSVCCV(Cs=3, gammas=2, cv=3, n_jobs=2),
     ],
-    expected_failed_checks=expected_failures,
 )
 def test_estimator_checks(estimator, check):
     check(estimator)

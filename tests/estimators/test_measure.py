@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.metrics import f1_score, fbeta_score, roc_auc_score
 
 from maxmargin import MeasureSVC
+from maxmargin.estimators.measure import best_cut
 from maxmargin.losses import MEASURES
 
 
@@ -48,6 +51,14 @@ def test_training_for_f1_beats_training_for_errors_on_f1():
     assert f1 > error
 
 
+def test_the_cut_is_as_near_to_the_number_taken_as_ties_allow():
+    scores, weight = np.array([0.0, 1, 1, 1, 2]), np.ones(5)
+    for taken, above in ((1, 1), (2, 1), (3, 4), (4, 4), (5, 5)):
+        assert np.sum(scores > best_cut(scores, weight, taken)) == above
+    assert np.sum(scores > best_cut(scores, weight, 0.2)) == 0
+    assert np.sum(np.zeros(9) > best_cut(np.zeros(9), np.ones(9), 2.0)) == 0
+
+
 def test_several_classes_one_against_the_rest():
     rng = np.random.default_rng(0)
     y = np.array(["ant", "bee", "cat"])[rng.integers(0, 3, 300)]
@@ -61,6 +72,46 @@ def test_several_classes_one_against_the_rest():
     assert macro.score(X, y) == pytest.approx(f1_score(y, macro.predict(X), average="macro"))
 
 
+@pytest.mark.parametrize("measure", ["precision_at_k", "recall_at_k"])
+@pytest.mark.parametrize("k", [0.05, 0.1, 0.25, 0.5])
+def test_measures_at_any_k_find_the_order(measure, k):
+    """Once they did so only for k near the number of positives."""
+    X, y = problem(2000)
+    at_k = MeasureSVC(measure, k=k, C=0.1).fit(X, y)
+    error = MeasureSVC("error", C=0.1).fit(X, y)
+    error.measure, error.k = measure, k
+    assert at_k.score(X, y) >= error.score(X, y) - 0.02
+
+
+def test_fractional_weights_count():
+    X, y = problem()
+    for measure in ("f1", "prbep", "precision_at_k"):
+        plain = MeasureSVC(measure, k=0.1, C=0.1, tol=1e-5).fit(X, y)
+        half = MeasureSVC(measure, k=0.1, C=0.2, tol=1e-5)
+        half.fit(X, y, sample_weight=np.full(500, 0.5))
+        assert half.certificate_.primal == pytest.approx(plain.certificate_.primal, rel=1e-3)
+        np.testing.assert_allclose(half.coef_, plain.coef_, atol=0.05)
+        heavy = MeasureSVC(measure, k=0.1, C=0.1, class_weight={1: 3.5}).fit(X, y)
+        assert heavy.certificate_.relative_gap <= 1e-3
+
+
+def test_learning_nothing_is_said():
+    """With rare positives the bound on F1 is least at w = 0, and a certificate alone hides it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 3))
+    y = (X[:, 0] + 2 * rng.normal(size=2000) > 4).astype(int)
+    assert 0 < y.sum() < 200
+    with pytest.warns(UserWarning, match=r"nothing was learned.*'f1'.*measure='roc_auc'"):
+        model = MeasureSVC("f1", C=0.1).fit(X, y)
+    assert model.score(X, y) == 0
+    with pytest.warns(UserWarning, match="nothing was learned.*larger C"):
+        MeasureSVC("roc_auc", C=1e-9).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert MeasureSVC("roc_auc", C=0.1).fit(X, y).score(X, y) > 0.7
+
+
+@pytest.mark.filterwarnings("ignore:nothing was learned")
 def test_ties_share_their_places():
     X = np.zeros((4, 1))
     y = [0, 0, 0, 1]

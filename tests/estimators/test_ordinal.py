@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 
 from maxmargin import OrdinalSVC
-from maxmargin.estimators.ordinal import best_thresholds
 
 
 def problem(n=400, d=4, seed=0):
@@ -39,25 +36,6 @@ def test_order_says_which_label_is_higher():
         OrdinalSVC(order=["poor", "good", "best"]).fit(X, names[y])
     with pytest.raises(ValueError, match="twice"):
         OrdinalSVC(order=["poor", "poor"]).fit(X, names[y])
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_thresholds_have_the_least_absolute_error_of_all(seed):
-    rng = np.random.default_rng(seed)
-    n, classes = 12, 4
-    score = np.round(rng.normal(size=n), 1)
-    place = rng.integers(0, classes, n).astype(float)
-    weight = rng.integers(0, 3, n).astype(float)
-
-    def error(cuts):
-        return np.sum(weight * np.abs(np.searchsorted(cuts, score, side="left") - place))
-
-    found = best_thresholds(score, place, classes, weight)
-    values = np.unique(score)
-    cuts = np.concatenate(([values[0] - 1], 0.5 * (values[1:] + values[:-1]), [values[-1] + 1]))
-    best = min(error(c) for c in itertools.combinations_with_replacement(cuts, classes - 1))
-    assert np.all(np.diff(found) >= 0)
-    assert error(found) == pytest.approx(best, abs=1e-12)
 
 
 def test_class_weights_move_the_thresholds():

@@ -73,6 +73,7 @@ def test_queries_with_one_document_change_nothing():
         ([1, 2, np.inf, 4], None, "infinity"),
         ([1, 2, 3, 4], [1, 1, 2], r"qid has shape \(3,\); expected \(4,\)"),
         ([1, 2, 3, 4], [1, 1, np.nan, 2], "qid has a value that is not a number"),
+        ([1, 2, 3, 4], ["a", "a", None, "b"], "qid has a value that is not a number"),
     ],
 )
 def test_targets_and_queries_that_cannot_be_ranked_are_refused(y, qid, message):

@@ -32,8 +32,6 @@ def ranks(p, y, C=1.0, qid=None, weight=None):
 
 def delta(measure, ybar, y, beta=1.0, k=None):
     """Delta of a labelling, None where the measure does not allow it."""
-    if np.array_equal(ybar, y):
-        return 0.0
     a = np.sum((ybar > 0) & (y > 0))
     b = np.sum((ybar > 0) & (y < 0))
     positives = np.sum(y > 0)
@@ -42,10 +40,11 @@ def delta(measure, ybar, y, beta=1.0, k=None):
     if measure in ("f1", "fbeta"):
         square = 1.0 if measure == "f1" else beta**2
         return 1 - (1 + square) * a / (a + b + square * positives)
-    taken = positives if measure == "prbep" else k
-    if a + b != taken:
-        return None
-    return 1 - a / (k if measure == "precision_at_k" else positives)
+    if measure == "prbep":
+        return 1 - a / positives if a + b == positives else None
+    if k <= positives:  # the precision of k or more
+        return 1 - a / (a + b) if a + b >= k else None
+    return 1 - a / positives if a + b <= k else None  # the recall of k or fewer
 
 
 def measures(measure, p, y, C=1.0, beta=1.0, k=None):

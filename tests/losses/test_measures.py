@@ -55,6 +55,8 @@ def test_k_may_be_a_share_of_the_rows():
         (-1, "1 or more"),
         (None, "needs k"),
         (float("nan"), "1 or more"),
+        ("3", "expected a whole number"),
+        (True, "expected a whole number"),
     ],
 )
 def test_unusable_k_is_refused(k, message):
@@ -73,9 +75,51 @@ def test_both_classes_are_needed(measure):
         measure_loss(measure, Y, 1.0, POOL, k=1, sample_weight=np.array([0.0, 0, 1, 1, 1]))
 
 
-def test_fractional_weights_are_refused_where_they_mean_nothing():
-    with pytest.raises(ValueError, match=r"0\.5.*whole numbers"):
-        measure_loss("f1", Y, 1.0, POOL, sample_weight=np.array([1, 0.5, 1, 1, 1]))
+@pytest.mark.parametrize("measure", ["f1", "prbep", "precision_at_k", "recall_at_k"])
+def test_any_weights_are_counted(measure):
+    """A hair beside whole weights is a hair beside their loss; rows of weight 0 are not there."""
+    rng = np.random.default_rng(2)
+    n = 400
+    y, p = np.where(rng.random(n) < 0.3, 1.0, -1.0), rng.normal(size=n)
+    times = rng.integers(0, 3, n).astype(float)
+    whole = measure_loss(measure, y, 1.0, POOL, k=0.2, sample_weight=times)
+    nearly = measure_loss(measure, y, 1.0, POOL, k=0.2, sample_weight=times * (1 + 1e-9))
+    assert nearly.evaluate(p)[0] == pytest.approx(whole.evaluate(p)[0], rel=1e-5)
+    assert np.all(nearly.evaluate(p)[1][times == 0] == 0)
+
+
+def test_huge_weights_take_no_memory():
+    y, p = np.where(np.arange(50) < 20, 1.0, -1.0), np.linspace(-1, 1, 50)
+    huge = measure_loss("f1", y, 1.0, POOL, sample_weight=np.full(50, 2.0**40))
+    plain = measure_loss("f1", y, 1.0, POOL, sample_weight=np.full(50, 1.0))
+    assert huge.evaluate(p)[0] / 2.0**40 == pytest.approx(plain.evaluate(p)[0], rel=1e-3)
+
+
+@pytest.mark.parametrize("measure", ["f1", "prbep", "precision_at_k", "recall_at_k"])
+@pytest.mark.parametrize("k", [5, 40, 60])
+def test_perfect_scores_cost_nothing(measure, k):
+    """At any k, though with k other than the positives no labelling of k rows is right."""
+    y = np.where(np.arange(100) < 40, 1.0, -1.0)
+    R, grad = measure_loss(measure, y, 1.0, POOL, k=k).evaluate(100.0 * y)
+    assert R == 0
+    assert np.all(grad == 0)
+
+
+def test_precision_and_recall_at_k_are_trained_alike():
+    rng = np.random.default_rng(3)
+    y = np.where(rng.random(60) < 0.4, 1.0, -1.0)
+    p = rng.normal(size=60)
+    for k in (3, 30):
+        precision = measure_loss("precision_at_k", y, 1.0, POOL, k=k).evaluate(p)
+        recall = measure_loss("recall_at_k", y, 1.0, POOL, k=k).evaluate(p)
+        assert precision[0] == recall[0]
+        np.testing.assert_array_equal(precision[1], recall[1])
+
+
+def test_rows_that_tie_share_their_fate():
+    """At w = 0 all rows tie: which of them come first in the file must not matter."""
+    _, grad = measure_loss("prbep", Y, 1.0, POOL).evaluate(np.zeros(5))
+    np.testing.assert_allclose(grad, [-1, -1, 2 / 3, 2 / 3, 2 / 3])
 
 
 def test_unknown_measures_are_refused():

@@ -5,6 +5,7 @@ import pytest
 
 from maxmargin import _core
 from maxmargin.losses import Ranks
+from maxmargin.losses.ranks import MANY_PAIRS
 
 POOL = _core.Pool(2)
 
@@ -106,6 +107,17 @@ def test_queries_count_equally_and_may_come_in_any_order():
     np.testing.assert_allclose(l_other, grad[order], rtol=1e-12)
 
 
+@pytest.mark.parametrize("unit", [1e-300, 2.0**-600, 2.0**600, 1e300])
+def test_weights_of_any_size_are_products_of_pairs(unit):
+    """Products of such weights are beyond float64; once that gave a loss of zero, unsaid."""
+    rng = np.random.default_rng(11)
+    y, p, s = rng.integers(0, 3, 30).astype(float), rng.normal(size=30), rng.random(30)
+    R, grad = Ranks(y, 1.0, POOL, sample_weight=s).evaluate(p)
+    R_unit, l_unit = Ranks(y, 1.0, POOL, sample_weight=s * unit).evaluate(p)
+    assert R_unit / unit == pytest.approx(R, rel=1e-12)
+    np.testing.assert_allclose(l_unit / unit, grad, rtol=1e-12, atol=1e-15)
+
+
 def test_many_queries_equal_the_mean_of_single_ones():
     rng = np.random.default_rng(9)
     n, Q = 9000, 300
@@ -119,6 +131,23 @@ def test_many_queries_equal_the_mean_of_single_ones():
         total += part
         np.testing.assert_allclose(grad[rows], l_part * n / loss.queries, rtol=1e-9, atol=1e-12)
     assert pytest.approx(n * total / loss.queries, rel=1e-9) == R
+
+
+def test_the_subgradient_where_a_search_ended_is_known_where_pairs_are_many():
+    rng = np.random.default_rng(10)
+    few, many = Ranks(np.arange(50.0), 1.0, POOL), Ranks(np.arange(3000.0), 1.0, POOL)
+    assert many.pairs >= MANY_PAIRS > few.pairs
+    for loss in (few, many):
+        assert loss.known_subgradient() is None  # before any search
+        p, dp = rng.normal(size=loss.n), 1e-3 * np.arange(loss.n)
+        k, R = loss.search(p, dp, 1.0, 0.0)
+        assert k > 0
+        if loss is few:  # a search ends at a kink there
+            assert loss.known_subgradient() is None
+            continue
+        R_end, l_end = loss.evaluate(p + k * dp)
+        assert R_end == pytest.approx(R, rel=1e-12)
+        np.testing.assert_allclose(loss.known_subgradient(), l_end, rtol=1e-9, atol=1e-12)
 
 
 def test_one_rank_is_refused():

@@ -106,6 +106,69 @@ def test_measures_with_whole_weights_equal_repeated_rows(measure, case, repeats)
     np.testing.assert_allclose(grad, np.bincount(source, l_twice, len(y)), atol=1e-12)
 
 
+def table_value(measure, z, p, y, s, beta, k):
+    """What a labelling z in [0, 1]^n of parts of rows is worth, None where it is not allowed."""
+    n, positives = s.sum(), s[y > 0].sum()
+    a, b = s[y > 0] @ z[y > 0], s[y < 0] @ z[y < 0]
+    if measure in ("f1", "fbeta"):
+        square = 1.0 if measure == "f1" else beta**2
+        delta = 1 - (1 + square) * a / (a + b + square * positives)
+    elif measure == "prbep":
+        delta = 1 - a / positives if abs(a + b - positives) < 1e-9 else None
+    elif k <= positives:
+        delta = 1 - a / (a + b) if a + b >= k else None
+    else:
+        delta = 1 - a / positives if a + b <= k else None
+    if delta is None:
+        return None
+    wrong = np.where(y > 0, 1 - z, z)
+    return n * delta - np.sum(s * wrong * y * p)
+
+
+@pytest.mark.parametrize("measure", ["f1", "fbeta", "prbep", "precision_at_k"])
+@given(case=labelling(), seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=60, deadline=None)
+def test_fractional_weights_allow_parts_of_rows(measure, case, seed):
+    """Many small copies of every row: the more there are, the nearer their loss comes."""
+    p, y, k, beta = case
+    rng = np.random.default_rng(seed)
+    quarters = rng.integers(1, 12, len(y))
+    s = quarters / 4 + (0.25 if np.all(quarters % 4 == 0) else 0.0)  # one at least is no number
+    k = min(k, int(s.sum()))
+    if k < 1:
+        return
+    loss = measure_loss(measure, y, 0.5, POOL, beta=beta, k=k, sample_weight=s)
+    R, grad = loss.evaluate(p)
+    copies = 64
+    times = np.rint(s * copies).astype(int)
+    fine = measure_loss(measure, np.repeat(y, times), 0.5, POOL, beta=beta, k=k * copies)
+    R_fine, _ = fine.evaluate(np.repeat(p, times))
+    assert R_fine / copies - 1e-9 <= R
+    assert pytest.approx(R_fine / copies, rel=2e-3, abs=1e-9) == R
+    if measure == "prbep":  # linear in the table: small copies are as good as any part
+        assert pytest.approx(R_fine / copies, rel=1e-12, abs=1e-9) == R
+    # No labelling is worth more, and the subgradient supports the loss.
+    for _ in range(20):
+        z = np.where(rng.random(len(y)) < 0.3, rng.random(len(y)), rng.integers(0, 2, len(y)))
+        value = table_value(measure, z, p, y, s, beta, k)
+        assert value is None or 0.5 * value <= R + 1e-9
+        q = rng.normal(size=len(y))
+        assert loss.evaluate(q)[0] >= R + grad @ (q - p) - 1e-9
+    assert loss.at_zero == pytest.approx(loss.evaluate(np.zeros(len(p)))[0], rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("measure", TABLE_MEASURES)
+@given(case=labelling(), seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=40, deadline=None)
+def test_the_order_of_rows_does_not_matter(measure, case, seed):
+    p, y, k, beta = case
+    order = np.random.default_rng(seed).permutation(len(y))
+    R, grad = measure_loss(measure, y, 0.3, POOL, beta=beta, k=k).evaluate(p)
+    R_other, l_other = measure_loss(measure, y[order], 0.3, POOL, beta=beta, k=k).evaluate(p[order])
+    assert R_other == pytest.approx(R, rel=1e-12, abs=1e-12)
+    np.testing.assert_allclose(l_other, grad[order], atol=1e-12)
+
+
 @pytest.mark.parametrize("measure", [*TABLE_MEASURES, "roc_auc"])
 @given(case=labelling(), other=st.lists(predictions, min_size=9, max_size=9))
 @settings(max_examples=80, deadline=None)

@@ -237,3 +237,59 @@ def test_rows_of_ones_own_are_enough(method, svm):
     theirs = bundle.solve(ArrayRows(X), loss, Settings(tol=1e-6), method)
     assert ours.certificate.relative_gap <= 1e-6
     assert ours.certificate.primal == pytest.approx(theirs.certificate.primal, rel=2e-6)
+
+
+# ---------------------------------------------------------------- where the next plane touches
+
+
+class Remembering(Squared):
+    """A loss that knows the subgradient where its last search ended."""
+
+    def search(self, p, dp, A0, B0):
+        k, R = super().search(p, dp, A0, B0)
+        self.l_end = self.evaluate(p + k * dp)[1]
+        return k, R
+
+    def known_subgradient(self):
+        return self.l_end
+
+
+def at_start(loss):
+    rows = PlainRows(np.eye(3))
+    return rows, bundle.start(rows, loss, None)[0], np.array([1.0, 2.0, 3.0])
+
+
+def test_the_next_plane_touches_between_the_best_point_and_the_new_one():
+    rows, best, p_t = at_start(loss := Squared(np.ones(3), 2.0))
+    p_c, R_c, l = bundle.next_touch(rows, loss, best, p_t, moved=True)  # noqa: E741
+    np.testing.assert_allclose(p_c, (1 - bundle.MU) * best.p + bundle.MU * p_t)
+    R, l_there = loss.evaluate(p_c)
+    assert R_c == R
+    np.testing.assert_array_equal(l, l_there)
+
+
+def test_the_next_plane_touches_at_a_new_best_point_where_the_subgradient_is_known():
+    rows, best, p_t = at_start(loss := Remembering(np.ones(3), 2.0))
+    moved = bundle.line_search(rows, loss, best, p_t, p_t)
+    p_c, R_c, l = bundle.next_touch(rows, loss, moved, p_t, moved=True)  # noqa: E741
+    assert p_c is moved.p and R_c == moved.R
+    np.testing.assert_allclose(l, loss.evaluate(moved.p)[1])
+
+
+def test_a_best_point_that_did_not_move_is_not_touched_twice():
+    rows, best, p_t = at_start(loss := Remembering(np.ones(3), 2.0))
+    bundle.line_search(rows, loss, best, p_t, p_t)
+    p_c, _, _ = bundle.next_touch(rows, loss, best, p_t, moved=False)
+    assert not np.array_equal(p_c, best.p)
+
+
+def test_both_ways_of_touching_lead_to_the_same_optimum():
+    rng = np.random.default_rng(2)
+    X, C = rng.normal(size=(80, 4)), 0.05
+    target = X @ rng.normal(size=4) + 0.1 * rng.normal(size=80)
+    ends = [
+        bundle.solve(ArrayRows(X), loss(target, C), Settings(tol=1e-6)).certificate
+        for loss in (Squared, Remembering)
+    ]
+    assert all(end.relative_gap <= 1e-6 for end in ends)
+    assert ends[0].primal == pytest.approx(ends[1].primal, rel=2e-6)

@@ -153,3 +153,11 @@ def test_ocas_does_not_stall_on_large_collinear_features(svm):
     X, y = svm.blobs(200, 10)
     solution = svm.solve("ocas", 1e6 * collinear(X), y, tol=1e-3)
     assert solution.certificate.relative_gap <= 1e-3
+
+
+@pytest.mark.parametrize("method", ["ocas", "cpa"])
+def test_features_too_large_to_square_are_refused(method, svm):
+    """They once crashed the interpreter: products of planes were infinite."""
+    X, y = svm.blobs(40, 3)
+    with pytest.raises(ValueError, match="Scale the features or lower C"):
+        svm.solve(method, 1e200 * X, y, 1.0)

@@ -9,8 +9,9 @@ from threadpoolctl import threadpool_info
 
 from maxmargin import _core
 from maxmargin.problem import Settings
-from maxmargin.solvers import kernels
-from maxmargin.solvers.kernels import Kernel, source_of
+from maxmargin.solvers import kernel_sources, kernels
+from maxmargin.solvers.kernel_sources import source_of
+from maxmargin.solvers.kernels import Kernel
 from maxmargin.solvers.two_variable import BinaryProblem, Method, solve
 
 POOL = _core.Pool(2)
@@ -64,7 +65,7 @@ def test_matrix_and_cached_rows_hold_the_kernel(kernel, form):
     K = kernels.kernel_matrix(given, kernel, POOL)
     assert np.allclose(K, expected, atol=2e-6 * scale)
     assert np.array_equal(K, K.T)
-    cache = kernels.cached_rows(given, kernel, 4 * len(X) * 5, POOL)
+    cache = kernel_sources.cached_rows(given, kernel, 4 * len(X) * 5, POOL)
     for i in (0, 3, 69, 0, 5, 9, 11, 3, 3, 60):
         assert np.allclose(cache.row(i), expected[i], atol=2e-6 * scale)
     assert np.allclose(cache.diagonal, np.diagonal(expected), rtol=1e-6)
@@ -172,7 +173,7 @@ def test_a_small_budget_gives_the_same_optimum_through_the_cache(kernel):
 
 
 def test_the_cache_keeps_rows_used_last():
-    cache = kernels.cached_rows(rows(20), Kernel("rbf", 1.0), 4 * 20 * 4, POOL)
+    cache = kernel_sources.cached_rows(rows(20), Kernel("rbf", 1.0), 4 * 20 * 4, POOL)
     for i in (0, 1, 2, 3, 0, 4, 0, 1):  # 4 pushes out 1, the oldest; 0 stays
         cache.row(i)
     assert cache.computed == 6
@@ -197,13 +198,13 @@ def test_a_budget_too_small_for_rows_is_refused_with_numbers():
     ("text", "value"), [("2GB", 2 * 1024**3), ("512 MiB", 512 * 1024**2), ("1.5k", 1536), (7, 7)]
 )
 def test_bytes_are_read_from_text(text, value):
-    assert kernels.parse_bytes(text) == value
+    assert kernel_sources.parse_bytes(text) == value
 
 
 @pytest.mark.parametrize("text", ["lots", "-1GB", 0, -5])
 def test_bad_byte_amounts_are_refused(text):
     with pytest.raises(ValueError, match="memory must be"):
-        kernels.parse_bytes(text)
+        kernel_sources.parse_bytes(text)
 
 
 # ---------------------------------------------------------------- matrices given by others

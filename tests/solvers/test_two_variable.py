@@ -8,7 +8,8 @@ from scipy.optimize import minimize
 
 from maxmargin import _core
 from maxmargin.problem import Settings, Status
-from maxmargin.solvers.kernels import Kernel, MatrixSource, neighbours_by_kernel, source_of
+from maxmargin.solvers.kernel_sources import MatrixSource, source_of
+from maxmargin.solvers.kernels import Kernel, neighbours_by_kernel
 from maxmargin.solvers.two_variable import BinaryProblem, Line, Method, solve
 
 POOL = _core.Pool(1)

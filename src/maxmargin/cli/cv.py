@@ -43,7 +43,7 @@ def cv(
     ] = None,
     folds: Annotated[int, typer.Option("-v", "--folds", min=2, help="Parts to split into.")] = 5,
     tol: options.Tolerance = 1e-3,
-    bias: options.Bias = 1.0,
+    bias: options.Bias = None,
     class_weight: options.ClassWeight = None,
     solver: options.SolverChoice = options.Solver.auto,
     max_time: options.MaxTime = None,

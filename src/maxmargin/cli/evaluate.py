@@ -28,20 +28,9 @@ def evaluate(
     one was trained for. Ordinal models: mean absolute error too. Rank models: pairs in order,
     NDCG@10 and MAP, averaged over queries. Rows count by their weights where the data has some.
     """
-    from maxmargin.cli import rows
-    from maxmargin.models import load_model
+    from maxmargin.cli.rows import model_and_rows
 
-    kept = load_model(model)
-    dataset = rows.read_for(
-        kept,
-        data,
-        format=format,
-        target=target,
-        qid=qid,
-        zero_based=zero_based,
-        threads=threads,
-        dtype=dtype,
-    )
+    kept, dataset = model_and_rows(model, data, format, target, qid, zero_based, threads, dtype)
     evaluation = kinds.machine_of(kept).evaluate(kept, dataset, threads)
     if json:
         print_json(evaluation.facts)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 DEFAULT_MEASURE = "f1"
 AT_K = ("precision_at_k", "recall_at_k")
+OF_ORDER = ("prbep", "roc_auc")  # a constant added to all scores changes nothing
+DEFAULT_CONSTANT = 1.0
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Choices:
     max_iter: int | None = None
     threads: int | None = None
     seed: int = 0
-    bias: float = 1.0
+    bias: float | None = None
     class_weight: list[str] = field(default_factory=list)
     kernel: str = "rbf"
     gamma: str | None = None
@@ -55,8 +57,18 @@ class Choices:
             )
         if self.beta is not None and measure != "fbeta":
             raise typer.BadParameter(f"--beta is for --measure fbeta; this is {measure}")
+        if self.bias is not None and measure in OF_ORDER:
+            raise typer.BadParameter(
+                f"--bias: --measure {measure} looks at the order of the scores alone, which a "
+                "constant does not change: leave it out"
+            )
         if self.gamma is not None:
             check_width(self.kernel, "--gamma")
+
+    @property
+    def constant(self) -> float:
+        """The constant feature that carries the intercept; 0 for none."""
+        return DEFAULT_CONSTANT if self.bias is None else max(self.bias, 0.0)
 
 
 def check_width(kernel: str, option: str) -> None:
@@ -138,13 +150,18 @@ def with_columns(model: Any, dataset: Dataset) -> Any:
 def fit_estimator(estimator: Any, dataset: Dataset, y: np.ndarray, groups: str, **more) -> Fitted:
     """Fit one of the estimators on the rows of a file.
 
-    The command itself says when a tolerance was missed: a Python warning would say it twice.
+    Warnings become messages of the command; it says itself when a tolerance was missed.
     """
     from sklearn.exceptions import ConvergenceWarning
 
-    with warnings.catch_warnings():
+    from maxmargin.cli.console import warn
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
         warnings.simplefilter("ignore", ConvergenceWarning)
         estimator.fit(dataset.X, y, sample_weight=dataset.weight, **more)
+    for warning in said:
+        warn(str(warning.message))
     return Fitted(with_columns(estimator.to_model(), dataset), estimator.history_, groups)
 
 

@@ -105,12 +105,13 @@ Tolerance = Annotated[
     typer.Option("-e", "--tol", metavar="TOL", help="Stop at this relative duality gap."),
 ]
 Bias = Annotated[
-    float,
+    float | None,
     typer.Option(
         "-B",
         "--bias",
         metavar="BIAS",
         help="Constant feature that carries the (regularised) intercept; 0 or less: no intercept.",
+        show_default="1",
     ),
 ]
 ClassWeight = Annotated[

@@ -34,20 +34,9 @@ def predict(
     json: options.Json = False,
 ) -> None:
     """Print the predicted label of every row, one a line; of a rank model, its score."""
-    from maxmargin.cli import rows
-    from maxmargin.models import load_model
+    from maxmargin.cli.rows import model_and_rows
 
-    kept = load_model(model)
-    dataset = rows.read_for(
-        kept,
-        data,
-        format=format,
-        target=target,
-        qid=qid,
-        zero_based=zero_based,
-        threads=threads,
-        dtype=dtype,
-    )
+    kept, dataset = model_and_rows(model, data, format, target, qid, zero_based, threads, dtype)
     predictions = kinds.machine_of(kept).predict(kept, dataset.X, threads, scores)
     _write(_json(predictions) if json else _lines(predictions), out)
     if predictions.labels is not None:

@@ -74,6 +74,24 @@ def read_for(model: Model, source: str, **options: Any) -> Dataset:
     return dataset
 
 
+def model_and_rows(
+    path: str,
+    source: str,
+    format: Format | None,
+    target: str | None,
+    qid: str | None,
+    zero_based: bool | None,
+    threads: int | None,
+    dtype: str,
+) -> tuple[Any, Dataset]:
+    """A model, and the rows it is to score, read as the options of a command say."""
+    from maxmargin.models import load_model
+
+    model = load_model(path)
+    options = {"format": format, "target": target, "qid": qid, "zero_based": zero_based}
+    return model, read_for(model, source, threads=threads, dtype=dtype, **options)
+
+
 def label_names(classes: np.ndarray) -> list[str]:
     """Labels as text, integers as integers."""
     return [str(label) for label in np.asarray(classes).tolist()]

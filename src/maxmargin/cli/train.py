@@ -25,7 +25,7 @@ def train(
     kind: options.KindChoice = options.Kind.linear,
     C: Annotated[float, typer.Option("-c", "--C", metavar="C", help="Cost of errors.")] = 1.0,
     tol: options.Tolerance = 1e-3,
-    bias: options.Bias = 1.0,
+    bias: options.Bias = None,
     class_weight: options.ClassWeight = None,
     solver: options.SolverChoice = options.Solver.auto,
     kernel: options.KernelChoice = options.Kernel.rbf,

@@ -41,7 +41,7 @@ class _KernelClassifier(ClassifierMixin, BaseEstimator):
     # ------------------------------------------------------------ before a fit
 
     def _data(self, X, y, sample_weight):
-        """Checked rows, labels and weights; sets n_features_in_."""
+        """Checked rows, labels, weights, and weights times those of classes."""
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS)
         check_classification_targets(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -51,7 +51,7 @@ class _KernelClassifier(ClassifierMixin, BaseEstimator):
                 f"{type(self).__name__} needs rows of at least two classes; y holds one class: "
                 f"{classes.tolist()[0]!r}"
             )
-        return X, y, class_weights(self.class_weight, classes, codes, weights)
+        return X, y, weights, class_weights(self.class_weight, classes, codes, weights)
 
     def _plan(self, **more) -> KernelPlan:
         return KernelPlan(
@@ -229,7 +229,7 @@ class KernelSVC(_KernelClassifier):
 
     def fit(self, X, y, sample_weight=None):
         """Fits the model to rows X (dense or CSR) and labels y."""
-        X, y, weights = self._data(X, y, sample_weight)
+        X, y, _, weights = self._data(X, y, sample_weight)
         plan = self._plan(gamma=self.gamma)
         report = progress_callback(self.callback, self.verbose)
         self._keep(train(X, y, self.C, plan, weights, report))
@@ -264,7 +264,8 @@ class KernelSVCCV(_KernelClassifier):
     C_, gamma_, best_params_, best_score_
     Cs_, gammas_ : arrays
     scores_, losses_ : arrays of shape (gammas, Cs, folds)
-        Accuracy, and mean hinge loss of clipped predictions, on the validation rows.
+        Accuracy, and mean hinge loss of clipped predictions, on the validation rows, which count
+        by their sample weights.
     cv_results_ : dict of arrays, as in GridSearchCV
     support_, support_vectors_, dual_coef_, certificate_, ... : of the last fit, as in KernelSVC
 
@@ -325,9 +326,10 @@ class KernelSVCCV(_KernelClassifier):
 
     def fit(self, X, y, sample_weight=None):
         """Searches the grid and fits the best point to all rows."""
-        X, y, weights = self._data(X, y, sample_weight)
+        X, y, counts, weights = self._data(X, y, sample_weight)
         folds = list(check_cv(self.cv, y, classifier=True).split(X, y))
-        trained = search(X, y, self.Cs, self.gammas, folds, self._plan(), weights, self._reporter())
+        plan, report = self._plan(), self._reporter()
+        trained = search(X, y, self.Cs, self.gammas, folds, plan, weights, report, counts)
         assert trained.grid is not None
         self._keep_grid(trained.grid)
         self._keep(trained)

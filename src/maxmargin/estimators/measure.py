@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score, fbeta_score, roc_auc_score
-from sklearn.utils import compute_sample_weight
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 
-from maxmargin.estimators.scoring import ScoringEstimator, check_number, checked_weights
+from maxmargin.estimators.scoring import (
+    ScoringEstimator,
+    check_number,
+    checked_weights,
+    weights_by_class,
+)
 from maxmargin.losses.measures import MEASURES, measure_loss, number_taken
 from maxmargin.models.files import register_estimator
 from maxmargin.models.linear import MeasureModel
+from maxmargin.problem import Solution, Status
 
-# These look at the order of the scores only: a constant feature would have nothing to do.
-OF_ORDER = ("prbep", "precision_at_k", "recall_at_k", "roc_auc")
+# The bounds of these do not change when a constant is added to all scores: there is none to learn.
+OF_ORDER = ("prbep", "roc_auc")
+AT_K = ("precision_at_k", "recall_at_k")
 
 
 class MeasureSVC(ClassifierMixin, ScoringEstimator):
@@ -35,11 +43,12 @@ class MeasureSVC(ClassifierMixin, ScoringEstimator):
     beta : float
         Weight of recall against precision, for "fbeta".
     k : int or float
-        For the measures at k: a number of rows, or a share of them between 0 and 1.
+        For the measures at k: a number of rows, or a share of them between 0 and 1. Precision and
+        recall at the same k count the same rows, so they are trained alike.
     fit_intercept : bool
-        Learn an intercept (as a constant feature, hence regularised). Measures that look only at
-        the order of the scores have none to learn: for them, `intercept_` is the cut above which
-        as many training rows lie as the measure takes (k, or the number of positives).
+        Learn with a constant feature (hence regularised). "prbep" and "roc_auc" depend on the order
+        of the scores alone and have none. For them and the measures at k `intercept_` is the cut
+        above which as many training rows lie as the measure takes (k, or the number of positives).
     intercept_scaling : float
         Value of the constant feature.
     class_weight : dict, "balanced" or None
@@ -60,8 +69,7 @@ class MeasureSVC(ClassifierMixin, ScoringEstimator):
 
     Notes
     -----
-    Weights may be any numbers for "error" and "roc_auc". The other measures are not sums over rows,
-    so there weights must be whole numbers: how often a row is there.
+    A weight is the number of times a row is there, and need not be whole.
 
     Examples
     --------
@@ -72,6 +80,9 @@ class MeasureSVC(ClassifierMixin, ScoringEstimator):
     >>> float(model.score(X, [0, 0, 0, 0, 1, 1]))
     1.0
     """
+
+    _model = MeasureModel
+    _arrays = ("coef", "intercept", "classes")
 
     def __init__(
         self,
@@ -114,9 +125,7 @@ class MeasureSVC(ClassifierMixin, ScoringEstimator):
         X, y = self._check_rows(X, y)
         check_classification_targets(y)
         weight = checked_weights(sample_weight, X.shape[0])
-        if self.class_weight is not None:
-            by_class = compute_sample_weight(self.class_weight, y)
-            weight = by_class if weight is None else weight * by_class
+        weight = weights_by_class(weight, self.class_weight, y)
         self.classes_ = np.unique(y)
         if self.classes_.size < 2:
             raise ValueError(
@@ -129,36 +138,16 @@ class MeasureSVC(ClassifierMixin, ScoringEstimator):
         solutions = []
         for row, sign in enumerate(signs):
             w0 = None if starts is None else starts[row]
-            solutions.append(self._solve(X, self._make_loss(sign, weight), bias=bias, w0=w0))
+            solutions.append(self._solve_one(X, sign, weight, bias, w0))
         self._keep(solutions)
         self.coef_ = self._w[:, : X.shape[1]].copy()
-        if self.measure in OF_ORDER:
+        if self.measure in OF_ORDER + AT_K:
             self.intercept_ = np.array(
                 [-self._cut(X, row, sign, weight) for row, sign in enumerate(signs)]
             )
         else:
             self.intercept_ = bias * self._w[:, -1] if bias else np.zeros(len(signs))
         return self
-
-    def decision_function(self, X) -> np.ndarray:
-        """Scores, positive for the positive class; one column a class if there are several."""
-        return self._predicted_by("decision_function", X)
-
-    def predict(self, X) -> np.ndarray:
-        """The class of the positive, or the largest, score."""
-        return self._predicted_by("predict", X)
-
-    def to_model(self) -> MeasureModel:
-        """The model without the estimator: what `save` writes."""
-        origin = self._origin()
-        return MeasureModel(self.coef_, self.intercept_, self.classes_, **origin)
-
-    @classmethod
-    def from_model(cls, model: MeasureModel) -> MeasureSVC:
-        """The fitted estimator that `to_model` was called on, without its history."""
-        estimator = super().from_model(model)
-        estimator.classes_, estimator.intercept_ = model.classes, model.intercept
-        return estimator
 
     def score(self, X, y, sample_weight=None) -> float:
         """The measure itself (for "error" the accuracy); with several classes, their mean."""
@@ -189,28 +178,45 @@ class MeasureSVC(ClassifierMixin, ScoringEstimator):
         if self.fit_intercept:
             check_number("intercept_scaling", self.intercept_scaling, least=0.0, strict=True)
 
-    def _make_loss(self, sign: np.ndarray, weight: np.ndarray | None):
-        def make(pool):
-            return measure_loss(
+    def _solve_one(self, X, sign, weight, bias: float, w0: np.ndarray | None) -> Solution:
+        """Learns one class against the rest, and says so if there was nothing to learn."""
+        at_zero = 0.0
+
+        def make_loss(pool):
+            nonlocal at_zero
+            loss = measure_loss(
                 self.measure, sign, self.C, pool, beta=self.beta, k=self.k, sample_weight=weight
             )
+            at_zero = loss.at_zero
+            return loss
 
-        return make
+        solution = self._solve(X, make_loss, bias=bias, w0=w0)
+        certificate = solution.certificate
+        if certificate.status is Status.OPTIMAL and certificate.dual >= (1 - self.tol) * at_zero:
+            warnings.warn(
+                f"nothing was learned: no weights are better for measure {self.measure!r} than all "
+                f"zero by more than tol = {self.tol:g}. {self._remedy()}",
+                UserWarning,
+                stacklevel=3,
+            )
+        return solution
+
+    def _remedy(self) -> str:
+        if self.measure in ("f1", "fbeta"):
+            return (
+                "Its bound is loose where positives are rare: train for measure='roc_auc', or try "
+                "a larger C or a smaller tol"
+            )
+        return "Try a larger C, or features that tell the classes apart"
 
     def _cut(self, X, row: int, sign: np.ndarray, weight: np.ndarray | None) -> float:
-        """The score above which as many training rows lie as the measure takes."""
+        """The score above which as much weight of training rows lies as the measure takes."""
         scores = safe_sparse_dot(X, self.coef_[row], dense_output=True)
-        if weight is None:
-            weight = np.ones(scores.size)
-        scores, sign, weight = (values[weight > 0] for values in (scores, sign, weight))
+        weight = np.ones(scores.size) if weight is None else weight
         taken = float(weight[sign > 0].sum())
-        if self.k is not None and self.measure in ("precision_at_k", "recall_at_k"):
-            taken = number_taken(self.measure, self.k, int(weight.sum()))
-        order = np.argsort(-scores, kind="stable")
-        last = int(np.searchsorted(np.cumsum(weight[order]), taken - 1e-9 * taken))
-        lowest = scores[order[last]]
-        below = scores[scores < lowest]
-        return float(0.5 * (lowest + below.max())) if below.size else float(lowest - 1.0)
+        if self.measure in AT_K:
+            taken = number_taken(self.measure, self.k, float(weight.sum()))
+        return best_cut(scores[weight > 0], weight[weight > 0], taken)
 
     def _measured(self, true, scores, labelled, sample_weight) -> float:
         """The measure of one binary problem."""
@@ -227,9 +233,17 @@ class MeasureSVC(ClassifierMixin, ScoringEstimator):
         positives = float(weight[true].sum())
         taken = positives
         if self.measure != "prbep":
-            taken = number_taken(self.measure, self.k, int(weight.sum()))
+            taken = number_taken(self.measure, self.k, float(weight.sum()))
         found = weight_found(true, scores, weight, taken)
         return found / (taken if self.measure == "precision_at_k" else positives)
+
+
+def best_cut(scores: np.ndarray, weight: np.ndarray, taken: float) -> float:
+    """A cut with weight `taken` above it, or as near as rows that tie allow."""
+    values, place = np.unique(scores, return_inverse=True)
+    above = np.cumsum(np.bincount(place, weight)[::-1])[::-1]
+    cuts = np.concatenate(([values[0] - 1.0], 0.5 * (values[:-1] + values[1:]), [values[-1] + 1.0]))
+    return float(cuts[np.argmin(np.abs(np.append(above, 0.0) - taken))])
 
 
 def weight_found(true: np.ndarray, scores: np.ndarray, weight: np.ndarray, taken: float) -> float:

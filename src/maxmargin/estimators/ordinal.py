@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.estimators.base import threads_of
-from maxmargin.estimators.scoring import ScoringEstimator, checked_weights
+from maxmargin.estimators.scoring import ScoringEstimator, checked_weights, weights_by_class
 from maxmargin.losses.ranks import Ranks
 from maxmargin.models.files import register_estimator
-from maxmargin.models.ranking import OrdinalModel, RankModel
+from maxmargin.models.ordinal import OrdinalModel, best_thresholds, places_of
+from maxmargin.models.ranking import RankModel
 
 
 class OrdinalSVC(ClassifierMixin, ScoringEstimator):
@@ -54,6 +54,9 @@ class OrdinalSVC(ClassifierMixin, ScoringEstimator):
     ['bad', 'fair', 'good']
     """
 
+    _model = OrdinalModel
+    _arrays = ("coef", "thresholds", "classes")
+
     def __init__(
         self,
         C: float = 1.0,
@@ -92,11 +95,8 @@ class OrdinalSVC(ClassifierMixin, ScoringEstimator):
         X, y = self._check_rows(X, y)
         check_classification_targets(y)
         n = X.shape[0]
-        weight = checked_weights(sample_weight, n)
-        if self.class_weight is not None:
-            by_class = compute_sample_weight(self.class_weight, y)
-            weight = by_class if weight is None else weight * by_class
-        self.classes_, place = _places(y, self.order)
+        weight = weights_by_class(checked_weights(sample_weight, n), self.class_weight, y)
+        self.classes_, place = places_of(y, self.order)
         counted = place if weight is None else place[weight > 0]
         if np.unique(counted).size < 2:
             raise ValueError(
@@ -117,71 +117,12 @@ class OrdinalSVC(ClassifierMixin, ScoringEstimator):
         """
         return self._predicted_by("decision_function", X)
 
-    def predict(self, X) -> np.ndarray:
-        """The label in whose interval the score lies."""
-        return self._predicted_by("predict", X)
-
-    def to_model(self) -> OrdinalModel:
-        """The model without the estimator: what `save` writes."""
-        origin = self._origin()
-        return OrdinalModel(self.coef_, self.thresholds_, self.classes_, **origin)
-
-    @classmethod
-    def from_model(cls, model: OrdinalModel) -> OrdinalSVC:
-        """The fitted estimator that `to_model` was called on, without its history."""
-        estimator = super().from_model(model)
-        estimator.classes_, estimator.thresholds_ = model.classes, model.thresholds
-        return estimator
-
     def mean_absolute_error(self, X, y, sample_weight=None) -> float:
         """Mean number of places between predicted and true label."""
         check_is_fitted(self)
-        _, true = _places(np.asarray(y), self.classes_)
-        _, predicted = _places(self.predict(X), self.classes_)
+        _, true = places_of(np.asarray(y), self.classes_)
+        _, predicted = places_of(self.predict(X), self.classes_)
         return float(np.average(np.abs(predicted - true), weights=sample_weight))
-
-
-def best_thresholds(
-    score: np.ndarray, place: np.ndarray, n_classes: int, weight: np.ndarray | None = None
-) -> np.ndarray:
-    """Thresholds of least ``sum_i s_i |predicted place - place|``.
-
-    The places between two labels are a sum over thresholds of 0-1 errors, so each threshold k is
-    the best cut between places <= k and > k by itself; first best cuts never fall with k.
-    """
-    weight = np.ones(score.size) if weight is None else weight
-    order = np.argsort(score, kind="stable")
-    order = order[weight[order] > 0]
-    score, place, weight = score[order], place[order], weight[order]
-    # A cut before row r of the order; only between different scores.
-    possible = np.concatenate(([True], score[1:] > score[:-1], [True]))
-    middle = np.empty(score.size + 1)
-    middle[1:-1] = score[:-1] + 0.5 * (score[1:] - score[:-1])
-    middle[0], middle[-1] = score[0] - 1.0, score[-1] + 1.0
-    # Scores a rounding apart have no middle between them.
-    middle[1:-1] = np.where(middle[1:-1] < score[1:], middle[1:-1], score[:-1])
-    thresholds = np.empty(n_classes - 1)
-    for k in range(n_classes - 1):
-        # Moving the cut past a row: one error more if it belongs above, one less if below.
-        errors = np.concatenate(([0.0], np.cumsum(np.where(place > k, weight, -weight))))
-        errors[~possible] = np.inf
-        thresholds[k] = middle[int(np.argmin(errors))]
-    return np.maximum.accumulate(thresholds)
-
-
-def _places(y: np.ndarray, order) -> tuple[np.ndarray, np.ndarray]:
-    """Labels from lowest to highest, and the place of each row's label among them."""
-    if order is None:
-        classes, place = np.unique(y, return_inverse=True)
-        return classes, place.astype(np.float64)
-    classes = np.asarray(order)
-    index = {label: k for k, label in enumerate(classes.tolist())}
-    if len(index) != classes.size:
-        raise ValueError(f"order has a label twice: {classes.tolist()}")
-    unknown = [label for label in np.unique(y).tolist() if label not in index]
-    if unknown:
-        raise ValueError(f"y has the label {unknown[0]!r}; expected one of {classes.tolist()}")
-    return classes, np.array([index[label] for label in y.tolist()], dtype=np.float64)
 
 
 register_estimator("ordinal", OrdinalSVC.from_model)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from maxmargin.estimators.scoring import ScoringEstimator, checked_queries, checked_weights
 from maxmargin.losses.ranks import Ranks
 from maxmargin.metrics import pairwise_accuracy
@@ -22,8 +20,8 @@ class RankSVM(ScoringEstimator):
     Parameters
     ----------
     C : float
-        Multiplies the loss, which weighs as much as a sum over rows. SVM-rank's and SVM-perf's
-        constant is ``C n``.
+        Multiplies the loss, which weighs as much as a sum over rows. SVM-perf's ``-c`` is
+        ``C n / 100``; SVM-rank's is ``C n / m`` where every query has m pairs.
     solver : {"ocas", "cpa"}
         Cutting planes with an exact line search, or without (for comparison).
     tol : float
@@ -59,6 +57,7 @@ class RankSVM(ScoringEstimator):
     1.0
     """
 
+    _model = RankModel
     # Query ids are meant for every method that can take them.
     __metadata_request__fit = {"qid": True}  # noqa: RUF012
     __metadata_request__score = {"qid": True}  # noqa: RUF012
@@ -107,21 +106,9 @@ class RankSVM(ScoringEstimator):
         self._learn_ranking(X, lambda pool: Ranks(y, self.C, pool, qid=qid, sample_weight=weight))
         return self
 
-    def predict(self, X) -> np.ndarray:
-        """Scores: the larger, the further up."""
-        return self._predicted_by("predict", X)
-
-    def decision_function(self, X) -> np.ndarray:
-        """Scores, as `predict`."""
-        return self._predicted_by("predict", X)
-
     def score(self, X, y, qid=None, sample_weight=None) -> float:
         """Share of pairs in the right order, averaged over queries; ties count one half."""
         return pairwise_accuracy(y, self.predict(X), qid=qid, sample_weight=sample_weight)
-
-    def to_model(self) -> RankModel:
-        """The model without the estimator: what `save` writes."""
-        return RankModel(**self._origin(), coef=self.coef_)
 
 
 register_estimator("rank", RankSVM.from_model)

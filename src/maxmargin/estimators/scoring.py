@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from maxmargin.estimators.base import progress_callback, threads_of, warn_if_missed
@@ -29,6 +30,9 @@ class ScoringEstimator(BaseEstimator):
     warm_start: bool
     verbose: int
     callback: Callback | None
+
+    _model: type  # what is kept of a fit
+    _arrays: tuple[str, ...] = ("coef",)  # its arrays, which a fit has with an underscore
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -92,9 +96,19 @@ class ScoringEstimator(BaseEstimator):
         self._keep([self._solve(X, loss, w0=None if start is None else start[0])])
         self.coef_ = self._w.copy()
 
+    def decision_function(self, X) -> np.ndarray:
+        """Scores: of each row, or one column a class if there are several."""
+        return self._predicted_by("decision_function", X)
+
+    def predict(self, X) -> np.ndarray:
+        """The label of each row; of a ranking its score, the larger the further up."""
+        return self._predicted_by("predict", X)
+
     def to_model(self) -> Any:
         """The model without the estimator: what `save` writes."""
-        raise NotImplementedError
+        check_is_fitted(self)
+        arrays = {name: getattr(self, name + "_") for name in self._arrays}
+        return self._model(**arrays, **self._origin())
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the fitted model to one file, readable by `maxmargin.load` and the commands."""
@@ -102,7 +116,6 @@ class ScoringEstimator(BaseEstimator):
 
     def _origin(self) -> dict[str, Any]:
         """What a model file says about the fit; callbacks are left out."""
-        check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         parameters = self.get_params()
         del parameters["callback"]
@@ -119,7 +132,8 @@ class ScoringEstimator(BaseEstimator):
         known = cls().get_params()
         estimator = cls(**{k: v for k, v in model.parameters.items() if k in known})
         estimator._keep_certificates(list(model.certificates), [])
-        estimator.coef_ = model.coef
+        for name in cls._arrays:
+            setattr(estimator, name + "_", getattr(model, name))
         estimator.n_features_in_ = model.n_features
         if model.feature_names is not None:
             estimator.feature_names_in_ = np.array(model.feature_names, dtype=object)
@@ -149,6 +163,14 @@ def checked_weights(sample_weight, n: int) -> np.ndarray | None:
     return weight
 
 
+def weights_by_class(weight: np.ndarray | None, class_weight, y) -> np.ndarray | None:
+    """Weights of rows times those of their classes."""
+    if class_weight is None:
+        return weight
+    by_class = compute_sample_weight(class_weight, y)
+    return by_class if weight is None else weight * by_class
+
+
 def checked_queries(qid, n: int) -> np.ndarray | None:
     """Query ids, one a row, in any order."""
     if qid is None:
@@ -156,7 +178,8 @@ def checked_queries(qid, n: int) -> np.ndarray | None:
     qid = np.asarray(qid)
     if qid.shape != (n,):
         raise ValueError(f"qid has shape {qid.shape}; expected ({n},), one query id a row")
-    if qid.dtype.kind == "f" and not np.all(np.isfinite(qid)):
+    missing = qid.dtype.kind == "f" and not np.all(np.isfinite(qid))
+    if missing or (qid.dtype.kind == "O" and any(q is None or q != q for q in qid.tolist())):
         raise ValueError("qid has a value that is not a number; expected a query id in every row")
     return qid
 

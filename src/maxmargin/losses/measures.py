@@ -1,6 +1,6 @@
 """Measures of a whole labelling, optimised directly (Joachims 2005).
 
-    R(p) = C max over labellings ybar of [ n Delta(ybar, y) - sum_{i : ybar_i != y_i} y_i p_i ]
+    R(p) = C max over labellings ybar of [ n Delta(ybar, y) - sum_{i : ybar_i != y_i} s_i y_i p_i ]
 
     a   positives labelled positive        n+  positives
     b   negatives labelled positive        n   rows
@@ -10,21 +10,26 @@ measure        Delta(a, b), between 0 and 1                 labellings
 ============== ============================================ ===================================
 error          (n+ - a + b) / n                             all
 fbeta, f1      1 - (1 + beta^2) a / (a + b + beta^2 n+)     all
-prbep          1 - a / n+                                   a + b = n+, and y itself
-precision_at_k 1 - a / k                                    a + b = k, and y itself (Delta = 0)
-recall_at_k    1 - a / n+                                   a + b = k, and y itself (Delta = 0)
+prbep          1 - a / n+                                   a + b = n+
+at k <= n+     1 - a / (a + b), the precision               a + b >= k
+at k >= n+     1 - a / n+, the recall                       a + b <= k
 roc_auc        share of pairs in the wrong order            see `maxmargin.losses.ranks`
 ============== ============================================ ===================================
 
-With the error rate, R is exactly the hinge sum. y itself is always among the labellings, so R >= 0.
+With the error rate, R is exactly the hinge sum. y itself is among the labellings of every measure,
+with Delta = 0, so R >= 0 and perfect scores cost nothing. That is why measures at k are bounded in
+two ways: the positives among the k first are what both precision and recall at k count, but with
+k < n+ no labelling of at most k rows, and with k > n+ none of at least k, is right.
 
-Weights multiply what a row costs (error) or a pair (roc_auc). The other measures are not sums over
-rows: there a weight is the number of times the row is there, and must be a whole number.
+A weight is the number of times a row is there: a, b, n+ and n are weights of rows. Where weights
+are whole numbers a labelling labels every copy; elsewhere it may label any part of a row.
 """
 
 from __future__ import annotations
 
 import math
+import numbers
+from abc import abstractmethod
 
 import numpy as np
 
@@ -35,57 +40,74 @@ from maxmargin.losses.line_search import SearchedLoss
 from maxmargin.losses.ranks import SAMPLE, Ranks
 
 MEASURES = ("f1", "fbeta", "prbep", "precision_at_k", "recall_at_k", "roc_auc", "error")
+MOST_REPEATED = 100  # copies a row, on average; where weights are larger, parts are labelled
 
 
 class _Tables(SearchedLoss):
-    """What the measures over contingency tables share: both classes, and rows that repeat."""
+    """What the measures over contingency tables share: both classes, and weights."""
 
     def __init__(
-        self, y: np.ndarray, C: float, pool: _core.Pool, repeats: np.ndarray | None
+        self, y: np.ndarray, C: float, pool: _core.Pool, weight: np.ndarray | None = None
     ) -> None:
         super().__init__()
         self.n, self.C, self.pool = y.shape[0], float(C), pool
+        repeats = None if weight is None else _whole(weight)
         # Where rows repeat: the row each repetition comes from.
         self.source = None if repeats is None else np.repeat(np.arange(self.n), repeats)
-        positive = y > 0 if self.source is None else (y > 0)[self.source]
-        self.core = _core.TableLoss(positive.astype(np.uint8))
-        self.positives = int(positive.sum())
+        positive = (y > 0).astype(np.uint8)
+        if self.source is not None:
+            positive, weight = positive[self.source], None
+        self.core = _core.TableLoss(positive, weight)
+        self.positives, self.negatives = self.core.positives, self.core.negatives
+        self.total = self.C * (self.positives + self.negatives)  # C n
 
     def evaluate(self, p: np.ndarray) -> tuple[float, np.ndarray]:
+        l = np.empty(self.core.n)  # noqa: E741
         if self.source is None:
-            return self._evaluate(p)
-        R, each = self._evaluate(p[self.source])
-        return R, np.bincount(self.source, weights=each, minlength=self.n)
+            return self._evaluate(p, l), l
+        R = self._evaluate(p[self.source], l)
+        return R, np.bincount(self.source, weights=l, minlength=self.n)
 
-    def _evaluate(self, p: np.ndarray) -> tuple[float, np.ndarray]:
-        raise NotImplementedError
+    @abstractmethod
+    def _evaluate(self, p: np.ndarray, l: np.ndarray) -> float:  # noqa: E741
+        """R, where rows that repeat have a prediction each; writes the subgradient."""
 
 
 class FBeta(_Tables):
     """``Delta = 1 - F_beta``, maximised over all tables in O(n log n)."""
 
-    def __init__(self, y, C, pool, beta: float = 1.0, repeats=None) -> None:
-        super().__init__(y, C, pool, repeats)
+    def __init__(self, y, C, pool, weight=None, *, beta: float = 1.0) -> None:
+        super().__init__(y, C, pool, weight)
         self.beta = float(beta)
-        self.at_zero = self.C * self.core.n  # no positive kept: F = 0
+        self.at_zero = self.total  # no positive kept: F = 0
 
-    def _evaluate(self, p: np.ndarray) -> tuple[float, np.ndarray]:
-        l = np.empty(self.core.n)  # noqa: E741
-        return self.core.evaluate_fbeta(p, self.beta, self.C, l, self.pool), l
+    def _evaluate(self, p: np.ndarray, l: np.ndarray) -> float:  # noqa: E741
+        return self.core.evaluate_fbeta(p, self.beta, self.C, l, self.pool)
 
 
-class Taken(_Tables):
-    """``Delta = 1 - a / best`` over the labellings with exactly `taken` positives."""
+class BreakEven(_Tables):
+    """``Delta = 1 - a / n+`` over the labellings with as many positives as there are."""
 
-    def __init__(self, y, C, pool, taken: int, best: float, repeats=None) -> None:
-        super().__init__(y, C, pool, repeats)
-        self.taken, self.best = int(taken), float(best)
-        fewest = max(0, self.taken - (self.core.n - self.positives))
-        self.at_zero = self.C * self.core.n * max(0.0, 1.0 - fewest / self.best)
+    def __init__(self, y, C, pool, weight=None) -> None:
+        super().__init__(y, C, pool, weight)
+        self.at_zero = self.total * min(1.0, self.negatives / self.positives)
 
-    def _evaluate(self, p: np.ndarray) -> tuple[float, np.ndarray]:
-        l = np.empty(self.core.n)  # noqa: E741
-        return self.core.evaluate_taken(p, self.taken, self.best, self.C, l, self.pool), l
+    def _evaluate(self, p: np.ndarray, l: np.ndarray) -> float:  # noqa: E741
+        return self.core.evaluate_break_even(p, self.C, l, self.pool)
+
+
+class AtK(_Tables):
+    """One minus the precision of at least k rows, or one minus the recall of at most k."""
+
+    def __init__(self, y, C, pool, weight=None, *, k: float) -> None:
+        super().__init__(y, C, pool, weight)
+        self.k = float(k)
+        few = self.k <= self.positives
+        self.at_zero = self.total * (min(1.0, self.negatives / self.k) if few else 1.0)
+        self._of_core = self.core.evaluate_precision if few else self.core.evaluate_recall
+
+    def _evaluate(self, p: np.ndarray, l: np.ndarray) -> float:  # noqa: E741
+        return self._of_core(p, self.k, self.C, l, self.pool)
 
 
 def measure_loss(
@@ -112,16 +134,15 @@ def measure_loss(
     k : int or float
         For "precision_at_k" and "recall_at_k": a number of rows, or a share of them in (0, 1).
     sample_weight : array of shape (n,), optional
-        Any weights for "error" and "roc_auc", whole numbers for the others.
+        How often each row is there; any numbers that are not negative.
     """
     _check_classes(measure, y, sample_weight)
     if measure == "error":
         return Hinge(y, C if sample_weight is None else C * sample_weight, pool)
     if measure == "roc_auc":
         return Ranks(y, C, pool, sample_weight=sample_weight)
-    repeats = None if sample_weight is None else _whole(measure, sample_weight)
-    loss = _table_loss(measure, y, C, pool, beta, k, repeats)
-    if y.shape[0] >= 8 * SAMPLE and repeats is None:
+    loss = _table_loss(measure, y, C, pool, beta, k, sample_weight)
+    if y.shape[0] >= 8 * SAMPLE and sample_weight is None:
         rows = slice(None, None, y.shape[0] // SAMPLE)
         some = y[rows]
         share = k if k is None or k < 1 else max(1, round(k * some.shape[0] / y.shape[0]))
@@ -131,33 +152,36 @@ def measure_loss(
     return loss
 
 
-def _table_loss(measure, y, C, pool, beta, k, repeats) -> SearchedLoss:
+def _table_loss(measure, y, C, pool, beta, k, weight) -> SearchedLoss:
     if measure in ("f1", "fbeta"):
-        return FBeta(y, C, pool, 1.0 if measure == "f1" else beta, repeats)
-    n = y.shape[0] if repeats is None else int(repeats.sum())
-    positives = int(np.sum(y > 0) if repeats is None else np.sum(repeats[y > 0]))
+        return FBeta(y, C, pool, weight, beta=1.0 if measure == "f1" else beta)
     if measure == "prbep":
-        return Taken(y, C, pool, positives, positives, repeats)
-    taken = number_taken(measure, k, n)
-    return Taken(y, C, pool, taken, taken if measure == "precision_at_k" else positives, repeats)
+        return BreakEven(y, C, pool, weight)
+    n = y.shape[0] if weight is None else float(weight.sum())
+    return AtK(y, C, pool, weight, k=number_taken(measure, k, n))
 
 
-def number_taken(measure: str, k: int | float | None, n: int) -> int:
-    """How many of n rows a measure at k takes: k itself, or the share k of them, at least one."""
+def number_taken(measure: str, k: int | float | None, n: float) -> float:
+    """How many of n rows a measure at k takes: k itself, or the share k of them.
+
+    A share is at least one row, and rounded to rows, unless rows of fractional weight are counted.
+    """
     if k is None:
         raise ValueError(
             f"measure {measure!r} needs k: a number of rows, or a share of them between 0 and 1"
         )
+    if isinstance(k, bool) or not isinstance(k, numbers.Real):
+        raise ValueError(f"k = {k!r}; expected a whole number of rows, or a share between 0 and 1")
     if isinstance(k, (float, np.floating)) and 0 < k < 1:
-        return max(1, round(k * n))
+        return max(1, round(k * n)) if n == int(n) else k * n
     if not math.isfinite(k) or k != int(k) or k < 1:
         raise ValueError(
             f"k = {k!r}; expected a whole number of rows, 1 or more, or a share between 0 and 1"
         )
     if k > n:
         raise ValueError(
-            f"k = {k} is more than the {n} rows there are; expected at most {n}, or a share of the "
-            "rows between 0 and 1"
+            f"k = {k} is more than the {n:g} rows there are; expected at most {n:g}, or a share of "
+            "the rows between 0 and 1"
         )
     return int(k)
 
@@ -176,14 +200,9 @@ def _check_classes(measure: str, y: np.ndarray, sample_weight: np.ndarray | None
             )
 
 
-def _whole(measure: str, sample_weight: np.ndarray) -> np.ndarray | None:
-    """Weights as numbers of repetitions; None if all are 1."""
-    repeats = np.rint(sample_weight).astype(np.int64)
-    if not np.array_equal(repeats, sample_weight):
-        wrong = sample_weight[repeats != sample_weight][0]
-        raise ValueError(
-            f"sample_weight has {wrong:g}; measure {measure!r} is not a sum over rows, so its "
-            "weights must be whole numbers (how often a row is there). 'error' and 'roc_auc' take "
-            "any weights"
-        )
-    return None if np.all(repeats == 1) else repeats
+def _whole(weight: np.ndarray) -> np.ndarray | None:
+    """Weights as numbers of repetitions, where they are and memory has room; else None."""
+    repeats = np.rint(weight)
+    if not np.array_equal(repeats, weight) or repeats.sum() > MOST_REPEATED * weight.size:
+        return None
+    return repeats.astype(np.int64)

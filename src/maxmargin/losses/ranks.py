@@ -15,6 +15,8 @@ one minus the area under the ROC curve.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from maxmargin import _core
@@ -62,14 +64,14 @@ class Ranks(SearchedLoss):
         y = np.ascontiguousarray(y, dtype=np.float64)
         self.n = y.shape[0]
         query, count = _numbered(qid, self.n)
-        weight = _float64(sample_weight)
-        self.core = _core.PairLoss(y, query, count, weight)
+        weight, unit = _near_one(sample_weight)
+        self.core = _core.PairLoss(y, query, count, weight, pool)
         m = self.core.pairs()
-        self.pairs = float(m.sum())
+        self.pairs = float(m.sum()) * unit * unit
         self.queries = int(np.sum(m > 0))
         if self.queries == 0:
             raise ValueError(_no_pairs(y, qid, weight))
-        self._scale(C * float(self.core.rows()[m > 0].sum()))
+        self._scale(C * unit * float(self.core.rows()[m > 0].sum()))
         if self.n >= 8 * SAMPLE:
             self._look_at_sample(y, query, weight)
 
@@ -107,8 +109,16 @@ class Ranks(SearchedLoss):
         return self.core.evaluate(p, l, self.pool), l
 
 
-def _float64(x) -> np.ndarray | None:
-    return None if x is None else np.ascontiguousarray(x, dtype=np.float64)
+def _near_one(weight) -> tuple[np.ndarray | None, float]:
+    """Weights in a unit, a power of two, in which products of huge or tiny ones are exact."""
+    if weight is None:
+        return None, 1.0
+    weight = np.ascontiguousarray(weight, dtype=np.float64)
+    most = float(weight.max(initial=0.0))
+    if most == 0:
+        return weight, 1.0
+    exponent = math.frexp(most)[1]
+    return np.ldexp(weight, -exponent), math.ldexp(1.0, exponent)
 
 
 def _numbered(qid: np.ndarray | None, n: int) -> tuple[np.ndarray | None, int]:

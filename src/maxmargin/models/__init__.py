@@ -3,7 +3,8 @@
 from maxmargin.models.files import load, load_model, register_estimator, register_kind, save
 from maxmargin.models.kernel import KernelModel
 from maxmargin.models.linear import LinearModel, MeasureModel
-from maxmargin.models.ranking import OrdinalModel, RankModel
+from maxmargin.models.ordinal import OrdinalModel
+from maxmargin.models.ranking import RankModel
 from maxmargin.models.sparse_kernel import SparseKernelModel
 
 __all__ = [

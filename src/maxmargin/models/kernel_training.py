@@ -9,7 +9,7 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,11 +17,13 @@ import scipy.sparse as sp
 from maxmargin import _core
 from maxmargin.data.cpus import granted_cpus
 from maxmargin.models.kernel import KernelModel
+from maxmargin.models.normal_form import NormalForm, normal_form
 from maxmargin.problem import Callback, Progress, Settings
 from maxmargin.solvers import kernel_grid, kernels
 from maxmargin.solvers.coding import coding_of
 from maxmargin.solvers.kernel_grid import GridProblem, GridProgress, GridResult
-from maxmargin.solvers.kernels import KERNELS, Kernel, KernelCallable, Source
+from maxmargin.solvers.kernel_sources import Source, budget_of, seconds_of_cached_fit, source_of
+from maxmargin.solvers.kernels import KERNELS, Kernel, KernelCallable
 from maxmargin.solvers.run import interruptible
 from maxmargin.solvers.two_variable import (
     BinaryProblem,
@@ -137,19 +139,21 @@ def train(
     if not (_is_number(C) and C > 0 and math.isfinite(C)):
         raise ValueError(f"C must be a positive number; got {C!r}")
     classes, codes, weights = _checked(X, y, weights, plan.kernel)
-    gamma = gamma_of(plan.gamma, X, weights) if plan.has_width else 1.0
+    form = _normal_form(X, codes, weights, plan)
+    gamma = gamma_of(plan.gamma, form.X, form.weights) if plan.has_width else 1.0
     kernel = plan.kernel_with(gamma)
     with interruptible(plan.max_time) as stop:
         pool = _core.Pool(plan.threads or granted_cpus(), stop)
         settings = Settings(plan.tol, plan.max_iter, plan.seed, callback, stop)
-        labels = coding_of(len(classes), plan.multi_class).labels(codes)
+        labels = coding_of(len(classes), plan.multi_class).labels(form.codes)
         try:
-            source = _source(X, kernel, plan, pool)
-            problems = [BinaryProblem(source, signs, weights) for signs in labels]
+            source = _source(form.X, kernel, plan, pool)
+            problems = [BinaryProblem(source, signs, form.weights) for signs in labels]
             solutions = solve_all(problems, float(C), settings, pool, plan.method)
         except _core.Stopped:  # before there was a kernel matrix
-            solutions = [zero_solution(signs, weights, float(C), settings) for signs in labels]
-    model = _model(X, classes, kernel, plan, solutions, {"C": float(C), "gamma": gamma})
+            solutions = [zero_solution(signs, form.weights, float(C), settings) for signs in labels]
+    found = {"C": float(C), "gamma": gamma}
+    model = _model(X, classes, kernel, plan, _spread(solutions, form), found)
     return TrainedKernel(model, solutions, gamma)
 
 
@@ -172,20 +176,20 @@ def solve_all(
 
 def _source(X, kernel, plan: KernelPlan, pool: _core.Pool) -> Source:
     """The kernel rows; a fit that will take long for want of memory says so before it starts."""
-    n, budget = X.shape[0], kernels.budget_of(plan.memory)
+    n, budget = X.shape[0], budget_of(plan.memory)
     size = kernels.matrix_bytes(n)
     if isinstance(kernel, Kernel) and size > budget:
-        seconds = kernels.seconds_of_cached_fit(X, kernel, budget, pool)
+        seconds = seconds_of_cached_fit(X, kernel, budget, pool)
         if seconds > WARN_SECONDS:
             warnings.warn(
                 f"the kernel matrix of {n} rows takes {size / 2**30:.1f} GiB and the budget is "
                 f"{budget / 2**30:.1f} GiB: rows will be computed again and again, for about "
                 f"{seconds / 60:.0f} minutes. Allow more memory, train on fewer rows, or use "
-                f"SparseKernelSVC",
+                f"SparseKernelSVC, which needs no such matrix",
                 UserWarning,
                 stacklevel=4,
             )
-    return kernels.source_of(X, kernel, budget, pool)
+    return source_of(X, kernel, budget, pool)
 
 
 # ---------------------------------------------------------------- a grid of fits
@@ -200,11 +204,18 @@ def search(
     plan: KernelPlan,
     weights: np.ndarray | None = None,
     callback: Callable[[GridProgress], bool | None] | None = None,
+    counts: np.ndarray | None = None,
 ) -> TrainedKernel:
-    """Tries every C and gamma in every fold and trains the best point on all rows."""
+    """Tries every C and gamma in every fold and trains the best point on all rows.
+
+    `counts` weigh the validation rows in errors and losses: weights without those of classes.
+    """
     classes, codes, weights = _checked(X, y, weights, plan.kernel)
-    n, d = X.shape
-    Cs_tried = _values("Cs", Cs, lambda count: kernel_grid.paper_Cs(n, count))
+    counts = np.ones(len(codes)) if counts is None else np.asarray(counts, dtype=np.float64)
+    form = _normal_form(X, codes, weights, plan, counts, folds)
+    n, d = len(form.codes), X.shape[1]
+    total = float(form.weights.sum())
+    Cs_tried = _values("Cs", Cs, lambda count: kernel_grid.paper_Cs(n, count, total))
     gammas_tried = np.array([1.0])
     if plan.has_width:
         gammas_tried = _values(
@@ -214,10 +225,11 @@ def search(
         pool = _core.Pool(plan.threads or granted_cpus(), stop)
         settings = Settings(plan.tol, plan.max_iter, plan.seed, None, stop)
         problem = GridProblem(
-            X,
-            codes,
-            weights,
-            folds,
+            form.X,
+            form.codes,
+            form.weights,
+            form.counts,
+            form.folds,
             coding_of(len(classes), plan.multi_class),
             plan.kernel_with(float(gammas_tried[0])),
             Cs_tried,
@@ -228,7 +240,7 @@ def search(
         )
     kernel = plan.kernel_with(result.gamma)
     found = {"C": result.C, "gamma": result.gamma}
-    model = _model(X, classes, kernel, plan, result.solutions, found)
+    model = _model(X, classes, kernel, plan, _spread(result.solutions, form), found)
     return TrainedKernel(model, result.solutions, result.gamma, result)
 
 
@@ -310,6 +322,27 @@ def _checked(X, y: np.ndarray, weights: np.ndarray | None, kernel: object):
             f"got shape {X.shape}"
         )
     return classes, codes, weights
+
+
+def _normal_form(
+    X,
+    codes: np.ndarray,
+    weights: np.ndarray,
+    plan: KernelPlan,
+    counts: np.ndarray | None = None,
+    folds: Sequence[tuple[np.ndarray, np.ndarray]] = (),
+) -> NormalForm:
+    """Equal rows merged; a matrix of kernel values is taken as it is."""
+    counts = weights if counts is None else counts
+    if plan.kernel == "precomputed":
+        everything = np.arange(len(codes))
+        return NormalForm(X, codes, weights, counts, list(folds), everything, everything)
+    return normal_form(X, codes, weights, counts, folds)
+
+
+def _spread(solutions: list[KernelSolution], form: NormalForm) -> list[KernelSolution]:
+    """Solutions with one coefficient for every row that was given."""
+    return [replace(solution, beta=form.spread(solution.beta)) for solution in solutions]
 
 
 def _model(X, classes, kernel, plan: KernelPlan, solutions, found: dict) -> KernelModel:

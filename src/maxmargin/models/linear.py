@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,12 +24,28 @@ Scalar = None | bool | int | float | str
 SMALL = 1000  # rows
 
 
+@dataclass(frozen=True)
 class LinearScores:
-    """What models of linear scores ``<w_j, x>`` share; subclasses hold the arrays."""
+    """What models of linear scores ``<w_j, x>`` share: the weights, and where they came from.
+
+    Parameters
+    ----------
+    coef : ndarray of shape (k, d), float64
+    certificates : one for each row of `coef`, or none if unknown
+    solver : the method that found it
+    parameters : of the estimator: plain values, lists of them, and `class_weight` as a mapping
+    feature_names : of the d columns, where the training data had names
+    index_base : 0 or 1, the number svmlight training text gave its first feature: test text
+        must be read with the same base
+    """
 
     coef: np.ndarray
-    certificates: tuple[Certificate, ...]
-    feature_names: tuple[str, ...] | None
+    _: KW_ONLY
+    certificates: tuple[Certificate, ...] = ()
+    solver: str = "unknown"
+    parameters: Mapping[str, Scalar | Mapping | Sequence] = field(default_factory=dict)
+    feature_names: tuple[str, ...] | None = None
+    index_base: int | None = None
 
     @property
     def n_features(self) -> int:
@@ -68,7 +84,7 @@ class LinearScores:
 
 @dataclass(frozen=True)
 class LinearModel(LinearScores):
-    """A linear classifier and where it came from.
+    """A linear classifier.
 
     Parameters
     ----------
@@ -76,22 +92,12 @@ class LinearModel(LinearScores):
     intercept : ndarray of shape (k,), float64
     classes : ndarray of shape (2,) if k = 1, else (k,)
         Numbers or strings, increasing.
-    certificates : one for each row of `coef`, or none if unknown
-    solver : the method that found it
-    parameters : of the estimator: plain values, lists of them, and `class_weight` as a mapping
-    feature_names : of the d columns, where the training data had names
-    index_base : 0 or 1, the number svmlight training text gave its first feature: test text
-        must be read with the same base
+    certificates, solver, parameters, feature_names, index_base
+        As in `LinearScores`.
     """
 
-    coef: np.ndarray
     intercept: np.ndarray
     classes: np.ndarray
-    certificates: tuple[Certificate, ...] = ()
-    solver: str = "unknown"
-    parameters: Mapping[str, Scalar | Mapping | Sequence] = field(default_factory=dict)
-    feature_names: tuple[str, ...] | None = None
-    index_base: int | None = None
 
     def __post_init__(self) -> None:
         k = len(self.coef)

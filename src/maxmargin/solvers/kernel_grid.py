@@ -11,7 +11,8 @@ as there are threads, and a width's matrix is given back when its last fold is d
 
 Grid of the no-offset paper: ``lambda`` geometric in [10 n^-2, 1], ``sigma`` geometric in
 [0.1, 2 n^(1/d)], ``gamma = sigma^2`` (rbf) or ``sigma`` (laplacian), ``C = 1 / (2 lambda n)``.
-Within a fold of m < n training points lambda stays the same, so C becomes ``C n / m``.
+Within a fold of m < n training points lambda stays the same, so C becomes ``C n / m``. With weights
+the factors n and m of C are sums of weights.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ import numpy as np
 
 from maxmargin import _core
 from maxmargin.problem import C_from_lambda, Clock, Settings
-from maxmargin.solvers import kernels
 from maxmargin.solvers.coding import Coding
-from maxmargin.solvers.kernels import Kernel, KernelCallable, MatrixSource
+from maxmargin.solvers.kernel_folds import Fold, Validation, order_by_fold
+from maxmargin.solvers.kernel_shelf import Shelf
+from maxmargin.solvers.kernel_sources import MatrixSource, budget_of
+from maxmargin.solvers.kernels import Kernel, KernelCallable
 from maxmargin.solvers.two_variable import (
     BinaryProblem,
     KernelSolution,
@@ -38,16 +41,14 @@ from maxmargin.solvers.two_variable import (
     zero_solution,
 )
 
-GAP = 256  # training points are one range unless more than this many others lie between
-
-
 # ---------------------------------------------------------------- the grid
 
 
-def paper_Cs(n: int, count: int) -> np.ndarray:
-    """C for lambda geometric in [10 n^-2, 1], growing."""
+def paper_Cs(n: int, count: int, total: float | None = None) -> np.ndarray:
+    """C for lambda geometric in [10 n^-2, 1], growing; `total` is the sum of weights if not n."""
     lowest = min(10.0 / n**2, 1.0)
-    return np.array([C_from_lambda(lam, n) for lam in np.geomspace(1.0, lowest, count)])
+    total = n if total is None else total
+    return np.array([C_from_lambda(lam, total) for lam in np.geomspace(1.0, lowest, count)])
 
 
 def paper_gammas(n: int, d: int, kernel: str, count: int) -> np.ndarray:
@@ -102,6 +103,7 @@ class GridProgress:
 class GridProblem:
     """What is searched: rows, class numbers, weights, folds, and the grid.
 
+    `counts` weigh the validation rows in errors and losses.
     `kernel` is a Kernel (its gamma is replaced), a function of two arrays, or "precomputed"; the
     last two have one width. `folds` are pairs of index arrays (training, validation).
     """
@@ -109,6 +111,7 @@ class GridProblem:
     X: Any
     codes: np.ndarray
     weights: np.ndarray
+    counts: np.ndarray
     folds: Sequence[tuple[np.ndarray, np.ndarray]]
     coding: Coding
     kernel: Kernel | KernelCallable | str
@@ -118,134 +121,6 @@ class GridProblem:
     @property
     def n(self) -> int:
         return self.codes.shape[0]
-
-
-# ---------------------------------------------------------------- folds
-
-
-class Fold:
-    """One fold in the common order of the points."""
-
-    def __init__(self, train: np.ndarray, test: np.ndarray, place: np.ndarray) -> None:
-        n = place.shape[0]
-        self.train = np.zeros(n, dtype=bool)
-        self.train[place[train]] = True
-        self.test = np.sort(place[test])
-        self.ranges = runs(self.train)
-        tested = np.zeros(n, dtype=bool)
-        tested[self.test] = True
-        self.test_ranges = runs(tested)
-        self.size = int(self.train.sum())
-
-
-def runs(mask: np.ndarray) -> np.ndarray:
-    """Ranges [begin, end) that cover the true entries; gaps up to GAP are bridged."""
-    true = np.flatnonzero(mask)
-    if true.size == 0:
-        return np.empty((0, 2), dtype=np.int64)
-    cut = np.flatnonzero(np.diff(true) > GAP)
-    begin = true[np.concatenate([[0], cut + 1])]
-    end = true[np.concatenate([cut, [true.size - 1]])] + 1
-    return np.ascontiguousarray(np.column_stack([begin, end]), dtype=np.int64)
-
-
-def order_by_fold(n: int, folds: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """An order in which each validation set is contiguous, if the folds are a partition."""
-    fold_of = np.full(n, len(folds))
-    for k, (_, test) in enumerate(folds):
-        fold_of[test] = np.minimum(fold_of[test], k)
-    return np.argsort(fold_of, kind="stable")
-
-
-# ---------------------------------------------------------------- matrices, one a width
-
-
-class Shelf:
-    """Kernel matrices of the widths being worked on, within a byte budget.
-
-    The first task of a width builds its matrix, the last one gives its memory to the next width.
-    """
-
-    def __init__(
-        self,
-        problem: GridProblem,
-        order: np.ndarray,
-        budget: int,
-        pool: _core.Pool,
-        neighbours: int,
-    ) -> None:
-        self.problem, self.order = problem, order
-        size, widths = kernels.matrix_bytes(problem.n), len(problem.gammas)
-        of_distance = isinstance(problem.kernel, Kernel) and problem.kernel.of_distance
-        with_distances = of_distance and 2 * size <= budget
-        copies = (budget // size) - with_distances
-        if copies < 1:
-            raise ValueError(
-                f"the kernel matrix of {problem.n} rows takes {size / 2**30:.2f} GiB, the memory "
-                f"budget is {budget / 2**30:.2f} GiB. A grid needs the whole matrix: allow more "
-                f"memory, or use fewer rows"
-            )
-        self.D = kernels.distance_matrix(problem.X, pool, order) if with_distances else None
-        self.neighbours: np.ndarray | None = None
-        self.free = threading.Semaphore(max(1, min(copies, widths, pool.threads)))
-        self.buffers: list[np.ndarray] = []
-        self.sources: dict[int, MatrixSource] = {}
-        self.left = [len(problem.folds)] * widths
-        self.locks = [threading.Lock() for _ in range(widths)]
-        self.lock = threading.Lock()
-        most = max((problem.n / max(len(train), 1) for train, _ in problem.folds), default=1.0)
-        self.stored = int(np.ceil(neighbours * min(most, 4.0))) + 1
-        if self.D is not None:
-            self.neighbours = kernels.neighbours_in(self.D, self.stored, pool)
-
-    def take(self, width: int, pool: _core.Pool) -> MatrixSource:
-        with self.locks[width]:
-            if width not in self.sources:
-                self.free.acquire()
-                try:
-                    self.sources[width] = self.build(width, pool)
-                except BaseException:
-                    self.free.release()  # or the others would wait for ever
-                    raise
-            return self.sources[width]
-
-    def give_back(self, width: int) -> None:
-        with self.lock:
-            self.left[width] -= 1
-            if self.left[width] == 0:
-                self.buffers.append(self.sources.pop(width).K)
-                self.free.release()
-
-    def last(self, width: int, pool: _core.Pool) -> MatrixSource:
-        """The matrix of one width once no task runs any more; all others are given back."""
-        self.buffers += [source.K for w, source in self.sources.items() if w != width]
-        return self.sources[width] if width in self.sources else self.build(width, pool)
-
-    def build(self, width: int, pool: _core.Pool) -> MatrixSource:
-        problem = self.problem
-        with self.lock:
-            K = self.buffers.pop() if self.buffers else None
-        if not isinstance(problem.kernel, Kernel):
-            K = self.fixed(problem.kernel, pool)
-        else:
-            K = kernels.empty_matrix(problem.n) if K is None else K
-            kernel = problem.kernel.with_gamma(problem.gammas[width])
-            if self.D is not None:
-                kernels.kernel_from_distances(kernel, self.D, K, pool)
-            else:
-                kernels.kernel_matrix(problem.X, kernel, pool, self.order, K)
-                kernels.check_matrix(K, pool)
-        with self.lock:
-            if self.neighbours is None:
-                self.neighbours = kernels.neighbours_by_kernel(K, self.stored, pool)
-        return MatrixSource(K, self.neighbours)
-
-    def fixed(self, kernel: KernelCallable | str, pool: _core.Pool) -> np.ndarray:
-        """The matrix of a kernel without a width, in the order of the folds."""
-        X = self.problem.X
-        if isinstance(kernel, str):
-            return kernels.given_matrix(np.asarray(X)[np.ix_(self.order, self.order)], pool)
-        return kernels.called_matrix(X[self.order], kernel, pool)
 
 
 # ---------------------------------------------------------------- the search
@@ -272,6 +147,7 @@ class Search:
         self.folds = [Fold(train, test, place) for train, test in problem.folds]
         self.codes = problem.codes[self.order]
         self.weights = problem.weights[self.order]
+        self.counts = problem.counts[self.order]
         self.labels = problem.coding.labels(self.codes)
         self.shelf = Shelf(problem, self.order, budget, pool, method.n_neighbours)
         self.result = empty_result(problem)
@@ -282,7 +158,7 @@ class Search:
 
     def run(self) -> GridResult:
         """Every fold of every width; then the best point once more on all rows."""
-        tasks = [(w, k) for w in range(len(self.problem.gammas)) for k in range(len(self.folds))]
+        tasks = self.tasks()
         stop = self.settings.stop
         with ThreadPoolExecutor(self.pool.threads) as executor:
             waiting = iter(tasks)
@@ -306,6 +182,17 @@ class Search:
         self.result.complete = not np.isnan(self.result.error).any()
         self.result.seconds = self.clock()
         return self.result
+
+    def tasks(self) -> list[tuple[int, int]]:
+        """(width, fold), the long ones first: narrow kernels (large gamma) take more steps.
+
+        As many widths as there may be matrices take turns, so that no thread waits for a matrix
+        that another one builds.
+        """
+        widths = np.argsort(self.problem.gammas)[::-1].tolist()
+        step = self.shelf.capacity
+        together = [widths[begin : begin + step] for begin in range(0, len(widths), step)]
+        return [(w, k) for some in together for k in range(len(self.folds)) for w in some]
 
     def report(self, done: int, total: int) -> bool:
         if self.callback is None:
@@ -343,19 +230,20 @@ class Search:
         f = np.zeros((len(Cs), fold.test.shape[0], len(self.labels)))
         betas = np.zeros((len(Cs), len(self.labels), self.problem.n), dtype=np.float32)
         iterations = np.zeros(len(Cs), dtype=np.int64)
+        share = float(self.weights[fold.train].sum() / self.weights.sum()) or 1.0
         for b, labels in enumerate(self.labels):
             y = np.where(fold.train, labels, 0.0)
             problem = BinaryProblem(source, y, self.weights, fold.ranges)
             line = Line(problem, self.method, pool, self.settings.stop, False, self.settings.seed)
             validation = Validation(line, fold)
             for at in np.argsort(Cs):
-                line.start(Cs[at] * self.problem.n / max(fold.size, 1))
+                line.start(Cs[at] / share)
                 before = line.core.iterations
                 if line.run(self.settings.tol, self.limit) == _core.RunEnd.stopped:
                     raise _core.Stopped
                 iterations[at] += line.core.iterations - before
                 f[at, :, b] = validation.predict()
-                betas[at, b] = line.beta * (fold.size / self.problem.n)
+                betas[at, b] = line.beta * share
         return f, betas, iterations
 
     @property
@@ -365,12 +253,14 @@ class Search:
     def score(self, width: int, k: int, f: np.ndarray, iterations: np.ndarray) -> None:
         """Errors and losses of one fold on its validation rows."""
         test = self.folds[k].test
-        truth = self.codes[test]
+        truth, counts = self.codes[test], self.counts[test]
+        margins = np.column_stack([y[test] for y in self.labels])
+        of_problem = np.where(margins != 0, counts[:, None], 0.0)
         for at in range(len(self.problem.Cs)):
-            self.result.error[width, at, k] = np.mean(self.problem.coding.decide(f[at]) != truth)
-            margins = np.column_stack([y[test] for y in self.labels])
-            losses = np.where(margins != 0, 1 - margins * np.clip(f[at], -1, 1), np.nan)
-            self.result.loss[width, at, k] = np.nanmean(losses) if losses.size else np.nan
+            wrong = self.problem.coding.decide(f[at]) != truth
+            losses = 1 - margins * np.clip(f[at], -1, 1)
+            self.result.error[width, at, k] = mean(wrong, counts)
+            self.result.loss[width, at, k] = mean(losses, of_problem)
         self.result.iterations[width, :, k] = iterations
 
     def finish_width(self, width: int) -> None:
@@ -404,38 +294,6 @@ class Search:
         return solutions
 
 
-class Validation:
-    """``f`` on the validation rows of a fold, for one C after another.
-
-    From one C to the next most points stay at a bound: their part of f grows with C. So f is
-    scaled, or kept, and only the other points are added, whichever is cheapest.
-    """
-
-    def __init__(self, line: Line, fold: Fold) -> None:
-        self.line, self.fold = line, fold
-        self.f = np.zeros(line.rows.n)
-        self.beta = np.zeros(line.rows.n)
-        self.c = np.zeros(line.rows.n)
-        self.C = 1.0
-
-    def predict(self) -> np.ndarray:
-        line = self.line
-        C = line.C or 1.0
-        ratio = C / self.C
-        bounded = (line.beta == line.c) & (self.beta == self.c) & (self.c != 0)
-        ways = [
-            (0.0, line.beta),
-            (1.0, line.beta - self.beta),
-            (ratio, np.where(bounded, 0.0, line.beta - ratio * self.beta)),
-        ]
-        factor, change = min(ways, key=lambda way: np.count_nonzero(way[1]))
-        self.f *= factor
-        used = np.flatnonzero(change)
-        _core.add_rows(line.rows, used, change[used], self.fold.test_ranges, self.f, line.pool)
-        self.beta[:], self.c[:], self.C = line.beta, line.c, C
-        return self.f[self.fold.test]
-
-
 def search(
     problem: GridProblem,
     settings: Settings,
@@ -447,7 +305,7 @@ def search(
     refit: bool = True,
 ) -> GridResult:
     """Searches the grid and fits the best point on all rows."""
-    budget = kernels.budget_of(memory)
+    budget = budget_of(memory)
     try:
         found = Search(problem, settings, method or Method(), budget, pool, callback)
     except _core.Stopped:  # before there was a matrix of distances
@@ -456,6 +314,12 @@ def search(
     if refit:
         result.solutions = found.refit(settings)
     return result
+
+
+def mean(values: np.ndarray, weights: np.ndarray) -> float:
+    """The weighted mean; NaN where nothing weighs."""
+    total = float(weights.sum())
+    return float((values * weights).sum()) / total if total > 0 else np.nan
 
 
 def nothing_found(problem: GridProblem, settings: Settings) -> GridResult:

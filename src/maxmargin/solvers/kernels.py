@@ -14,10 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
-import re
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -26,7 +23,6 @@ import scipy.sparse as sp
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from maxmargin import _core
-from maxmargin.data.arrays import view
 
 TILE = 1024  # rows and columns of a tile: 8 MB of float64 products
 NEIGHBOURS = 10  # N of the paper
@@ -335,127 +331,3 @@ def expand(X, points: Points, kernel: Kernel, coefficients: np.ndarray, pool: _c
                 )
                 out[begin:end] += G @ coefficients[column:stop]
     return out
-
-
-# ---------------------------------------------------------------- memory
-
-
-def parse_bytes(amount: int | float | str) -> int:
-    """Bytes from a number or from text such as "2GB", "512 MiB"."""
-    if isinstance(amount, str):
-        match = re.fullmatch(r"\s*([0-9.]+)\s*([kmgt]?)i?b?\s*", amount.lower())
-        if match is None:
-            raise ValueError(f"memory must be a number of bytes or text like '2GB'; got {amount!r}")
-        power = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}[match[2]]
-        return int(float(match[1]) * 1024**power)
-    if not amount > 0:
-        raise ValueError(f"memory must be positive; got {amount!r}")
-    return int(amount)
-
-
-def available_memory() -> int:
-    """Bytes this machine can still give without swapping."""
-    with contextlib.suppress(OSError), open("/proc/meminfo") as lines:
-        for line in lines:
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    with contextlib.suppress(ValueError, OSError, AttributeError):
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    return 4 * 1024**3
-
-
-def budget_of(memory: int | float | str | None) -> int:
-    """The byte budget: what was asked for, else seven tenths of what is available."""
-    return int(0.7 * available_memory()) if memory is None else parse_bytes(memory)
-
-
-def cached_rows(X, kernel: Kernel, budget: int, pool: _core.Pool) -> _core.CachedRows:
-    """Kernel rows computed when asked for, the last ones kept within the budget."""
-    n = X.shape[0]
-    capacity = budget // (4 * n)
-    least = _core.CachedRows.least
-    if capacity < least:
-        raise ValueError(
-            f"memory={budget} bytes is too small: {least} kernel rows of {n} points take "
-            f"{4 * n * least} bytes, the whole matrix {matrix_bytes(n)}. Allow more memory, or "
-            f"train on fewer rows"
-        )
-    return _core.CachedRows(view(X, 0.0), kernel.function, capacity, pool)
-
-
-def seconds_of_cached_fit(X, kernel: Kernel, budget: int, pool: _core.Pool) -> float:
-    """A rough guess: twice as many iterations as rows, each computing what the cache lacks."""
-    n = X.shape[0]
-    rows = cached_rows(X, kernel, min(budget, 4 * n * _core.CachedRows.least), pool)
-    began = time.perf_counter()
-    rows.row(0)
-    return 2 * n * (time.perf_counter() - began) * (1 - min(1.0, budget / matrix_bytes(n)) / 2)
-
-
-# ---------------------------------------------------------------- what a solver asks of a kernel
-
-
-NOT_YET = np.empty((0, 0), dtype=np.int32)  # neighbours that the solver finds when it needs them
-
-
-class MatrixSource:
-    """A whole kernel matrix in memory, with the neighbours of its points if they are known."""
-
-    def __init__(self, K: np.ndarray, neighbours: np.ndarray = NOT_YET) -> None:
-        self.K = K
-        self.rows = _core.MatrixRows(K)
-        self.n: int = self.rows.n
-        self.neighbours = neighbours
-
-    def combine(self, beta: np.ndarray, pool: _core.Pool) -> np.ndarray:
-        """``f_i = sum_j beta_j k(x_j, x_i)`` for every i, afresh."""
-        f = np.zeros(self.n)
-        used = np.flatnonzero(beta)
-        everywhere = np.array([[0, self.n]])
-        _core.add_rows(self.rows, used, beta[used], everywhere, f, pool)
-        return f
-
-
-class CachedSource:
-    """Kernel rows computed when asked for, within a byte budget."""
-
-    def __init__(self, X, kernel: Kernel, budget: int, pool: _core.Pool) -> None:
-        self.X, self.kernel = X, kernel
-        self.rows = cached_rows(X, kernel, budget, pool)
-        self.n: int = self.rows.n
-        self.neighbours = NOT_YET
-
-    def combine(self, beta: np.ndarray, pool: _core.Pool) -> np.ndarray:
-        """``f_i = sum_j beta_j k(x_j, x_i)`` for every i, by BLAS tiles, past the cache."""
-        used = np.flatnonzero(beta)
-        centre = centre_of(self.X) if self.kernel.of_distance else None
-        points = Points(self.X[used], centre)
-        return expand(self.X, points, self.kernel, beta[used, None], pool)[:, 0]
-
-
-Source = MatrixSource | CachedSource
-
-
-def source_of(X, kernel: Kernel | KernelCallable | str, budget: int, pool: _core.Pool) -> Source:
-    """The whole matrix if it fits the budget, else a cache of rows.
-
-    `kernel` is a Kernel, a function of two arrays of rows, or "precomputed" (X is the matrix).
-    """
-    n = X.shape[0]
-    if isinstance(kernel, str):
-        return MatrixSource(given_matrix(X, pool))
-    fits = matrix_bytes(n) <= budget
-    if not isinstance(kernel, Kernel):
-        if not fits:
-            raise ValueError(
-                f"a kernel given as a function needs its whole matrix: {n} rows take "
-                f"{matrix_bytes(n)} bytes, the budget is {budget}. Allow more memory, use a kernel "
-                f"by name ({', '.join(KERNELS)}), or train on fewer rows"
-            )
-        return MatrixSource(called_matrix(X, kernel, pool))
-    if not fits:
-        return CachedSource(X, kernel, budget, pool)
-    K = kernel_matrix(X, kernel, pool)
-    if not kernel.of_distance:
-        check_matrix(K, pool)  # a polynomial can overflow float32
-    return MatrixSource(K)

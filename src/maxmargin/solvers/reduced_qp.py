@@ -17,15 +17,21 @@ from maxmargin.data.arrays import ArrayRows
 from maxmargin.solvers.vectors import inner, norm2
 
 IDLE_LIMIT = 30  # iterations a plane may have weight 0 before it may be dropped
+CHUNK = 64
 IDLE_SHARE = 0.2  # and planes are only moved together when this share of them may
 
 
 class Planes:
-    """Planes ``<a_j, w> + b_j``, kept as rows of a matrix that grows by halves."""
+    """Planes ``<a_j, w> + b_j``, kept as rows of matrices of `CHUNK` rows each.
+
+    (One matrix that grows would be copied each time: with many features that took longer than the
+    products with it.)
+    """
 
     def __init__(self, width: int, pool: _core.Pool | None = None) -> None:
         self._pool = pool if pool is not None else _core.Pool(1)
-        self._a = np.empty((8, width))
+        self._width = width
+        self._chunks: list[np.ndarray] = []
         self._b = np.empty(0)
         self._idle = np.empty(0, dtype=int)
         self._qp = _core.ReducedQP()
@@ -36,20 +42,20 @@ class Planes:
     def add(self, a: np.ndarray, b: float) -> None:
         """Adds the plane ``<a, w> + b``."""
         t = len(self)
-        if t == len(self._a):
-            grown = np.empty((t + t // 2, self._a.shape[1]))
-            grown[:t] = self._a
-            self._a = grown
-        self._a[t] = a
+        if t == CHUNK * len(self._chunks):
+            self._chunks.append(np.empty((CHUNK, self._width)))
+        self._plane(t)[:] = a
         self._b = np.append(self._b, b)
         self._idle = np.append(self._idle, 0)
-        self._qp.append(b, self._rows().predict(a))
+        self._qp.append(b, np.concatenate([rows.predict(a) for rows in self._rows()]))
 
     def widen(self, coordinates: np.ndarray) -> None:
         """Every plane gains a coordinate: w grows by one."""
-        new = np.zeros((len(self._a), 1))
-        new[: len(self), 0] = coordinates
-        self._a = np.hstack([self._a, new])
+        for k, chunk in enumerate(self._chunks):
+            mine = coordinates[k * CHUNK : (k + 1) * CHUNK]
+            self._chunks[k] = np.hstack([chunk, np.zeros((CHUNK, 1))])
+            self._chunks[k][: len(mine), -1] = mine
+        self._width += 1
         self._qp.widen(coordinates)
 
     def minimise(self, tolerance: float) -> tuple[np.ndarray, float]:
@@ -58,7 +64,9 @@ class Planes:
         beta = self._qp.beta
         beta /= max(1.0, float(beta.sum()))  # feasible to the last digit, or it bounds nothing
         self._idle = np.where(beta > 0, 0, self._idle + 1)
-        w = -self._rows().combine(beta)
+        w = np.zeros(self._width)
+        for k, rows in enumerate(self._rows()):
+            w -= rows.combine(beta[k * CHUNK : k * CHUNK + rows.n])
         return w, inner(beta, self._b) - 0.5 * norm2(w)
 
     def drop_idle(self) -> None:
@@ -70,10 +78,19 @@ class Planes:
 
     def _keep(self, kept: np.ndarray) -> None:
         self._qp.keep(kept.tolist())
-        for place, plane in enumerate(kept):
+        for place, plane in enumerate(kept.tolist()):
             if place != plane:
-                self._a[place] = self._a[plane]
+                self._plane(place)[:] = self._plane(plane)
         self._b, self._idle = self._b[kept], self._idle[kept]
+        del self._chunks[-(-len(kept) // CHUNK) :]
 
-    def _rows(self) -> ArrayRows:
-        return ArrayRows(self._a[: len(self)], pool=self._pool)
+    def _plane(self, j: int) -> np.ndarray:
+        return self._chunks[j // CHUNK][j % CHUNK]
+
+    def _rows(self) -> list[ArrayRows]:
+        """The planes so far, chunk by chunk."""
+        filled = [min(CHUNK, len(self) - k * CHUNK) for k in range(len(self._chunks))]
+        return [
+            ArrayRows(chunk[:n], pool=self._pool)
+            for chunk, n in zip(self._chunks, filled, strict=True)
+        ]

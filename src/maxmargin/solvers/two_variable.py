@@ -19,20 +19,20 @@ certificates.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from maxmargin import _core
 from maxmargin.problem import Certificate, Progress, Settings, Status
-from maxmargin.solvers.kernels import NEIGHBOURS, MatrixSource, Source
+from maxmargin.solvers.kernel_sources import Source
+from maxmargin.solvers.kernel_starts import COLD, STARTS, WARM, kernel_rule_fits
+from maxmargin.solvers.kernels import NEIGHBOURS
 from maxmargin.solvers.run import Run
 
 ONE_VARIABLE = -1  # the code of the 1D solver
 SLICE = 0.05  # seconds between two looks at the callback
 NO_LIMIT = 2**62
-SAMPLE = 32  # points that tell whether the kernel rule is a good start
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,7 @@ class Line:
         self.ranges = problem.ranges
         self.y = problem.y
         self.q = problem.y * problem.s  # c_i = C q_i
+        self.total = float(np.abs(self.q).sum())
         self.beta = np.zeros(self.rows.n)
         self.r = self.y.copy()
         self.c = np.zeros(self.rows.n)
@@ -137,7 +138,7 @@ class Line:
     @property
     def scale(self) -> float:
         """``sum_i C_i``: what the tolerance is measured in."""
-        return float(np.abs(self.c).sum())
+        return 0.0 if self.C is None else self.C * self.total
 
     def start(self, C: float) -> None:
         """Sets beta and r for a new C, by the start the method names."""
@@ -150,7 +151,7 @@ class Line:
         else:
             name = self.method.warm
             name = ("W4" if C >= self.C else "W6") if name == "auto" else name
-            (COLD | WARM)[name](self, c, C / self.C)
+            STARTS[name](self, c, C / self.C)
         self.c[:] = c
         self.C = C
         self.core.begin()
@@ -181,110 +182,6 @@ class Line:
         norm2 = float(self.beta @ (self.y - self.r))
         loss = float(np.maximum(self.c * self.r, 0.0).sum())
         return 0.5 * norm2 + loss, float(a.sum()) - 0.5 * norm2
-
-
-# ---------------------------------------------------------------- starts (section 2.3 of the paper)
-
-
-def start_zero(line: Line, c: np.ndarray, ratio: float = 1.0) -> None:
-    """I0, W0: ``a = 0`` (Procedure 3)."""
-    line.beta[:] = 0.0
-    line.r[:] = line.y
-
-
-def start_kernel_rule(line: Line, c: np.ndarray, ratio: float = 1.0) -> None:
-    """I1, W1: ``a = C``, the classical kernel rule (Procedure 4)."""
-    line.beta[:] = c
-    line.r[:] = line.y
-    used = np.flatnonzero(c)
-    line.add_rows(used, c[used])
-
-
-def kernel_rule_fits(line: Line, c: np.ndarray) -> bool:
-    """Whether most points, judged by a sample of them, would stay at ``a = C``.
-
-    So it is at the small C a line begins with; at large C nearly all would have to come down again.
-    """
-    if not isinstance(line.problem.source, MatrixSource):
-        return False
-    points = np.flatnonzero(c)
-    sample = points[:: max(1, len(points) // SAMPLE)]
-    f = line.problem.source.K[sample] @ c.astype(np.float32)
-    return bool(2 * np.count_nonzero(line.y[sample] * f <= 1) >= len(sample))
-
-
-def start_keep(line: Line, c: np.ndarray, ratio: float) -> None:
-    """W2: keep a (Procedure 5). Only for growing C."""
-    if ratio < 1:
-        raise ValueError(
-            f"warm start W2 needs growing C; C fell by the factor {ratio:.3g}. Use W5, W6"
-        )
-
-
-def start_scale(line: Line, c: np.ndarray, ratio: float) -> None:
-    """W3, W5: scale a by C_new / C_old (Procedure 8)."""
-    at_bound = line.beta == line.c
-    line.beta *= ratio
-    line.beta[at_bound] = c[at_bound]
-    line.r[:] = line.y - ratio * (line.y - line.r)
-
-
-def start_expand(line: Line, c: np.ndarray, ratio: float) -> None:
-    """W4: bounded a to C_new, the rest kept (Procedure 6). Only for growing C.
-
-    f is a sum over bounded and over inner points. The part of the bounded ones is multiplied by the
-    ratio; the cheaper of the two parts is computed, the other follows.
-    """
-    if ratio < 1:
-        raise ValueError(
-            f"warm start W4 needs growing C; C fell by the factor {ratio:.3g}. Use W5, W6"
-        )
-    bounded = (line.beta == line.c) & (line.c != 0)
-    inner = (line.beta != 0) & ~bounded
-    if 2 * inner.sum() < bounded.sum():
-        j = np.flatnonzero(inner)
-        line.r[:] = line.y - ratio * (line.y - line.r)
-        line.add_rows(j, (1 - ratio) * line.beta[j])
-    else:
-        j = np.flatnonzero(bounded)
-        line.add_rows(j, (ratio - 1) * line.beta[j])
-    line.beta[bounded] = c[bounded]
-
-
-def start_cut(line: Line, c: np.ndarray, ratio: float) -> None:
-    """W6: cut a to C_new, the rest kept (Procedure 7). Only for falling C."""
-    if ratio > 1:
-        raise ValueError(
-            f"warm start W6 needs falling C; C grew by the factor {ratio:.3g}. Use W3, W4"
-        )
-    cut = np.abs(line.beta) > np.abs(c)
-    bounded = (line.beta == line.c) & cut
-    kept = (line.beta != 0) & ~cut
-    if kept.sum() < bounded.sum():
-        between = cut & ~bounded
-        j = np.flatnonzero(kept | between)
-        change = np.where(kept, (1 - ratio) * line.beta, c - ratio * line.beta)
-        line.r[:] = line.y - ratio * (line.y - line.r)
-        line.add_rows(j, change[j])
-    else:
-        j = np.flatnonzero(cut)
-        line.add_rows(j, c[j] - line.beta[j])
-    line.beta[cut] = c[cut]
-
-
-COLD: dict[str, Callable] = {
-    "I0": start_zero,
-    "I1": start_kernel_rule,
-    "W0": start_zero,
-    "W1": start_kernel_rule,
-}
-WARM: dict[str, Callable] = {
-    "W2": start_keep,
-    "W3": start_scale,
-    "W4": start_expand,
-    "W5": start_scale,
-    "W6": start_cut,
-}
 
 
 # ---------------------------------------------------------------- one fit with its certificate

@@ -65,7 +65,7 @@ def plan(dataset: Dataset, choices: Choices, callback: Callback | None) -> Plan:
         tol=choices.tol,
         max_iter=choices.max_iter,
         max_time=choices.max_time,
-        bias=max(choices.bias, 0.0),
+        bias=choices.constant,
         class_weight=weights,
         threads=choices.threads,
         seed=choices.seed,

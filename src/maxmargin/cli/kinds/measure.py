@@ -38,8 +38,8 @@ def fit(dataset: Dataset, choices: Choices, callback: Callback | None) -> Fitted
         measure=measure,
         k=number_or_share(choices.k),
         beta=1.0 if choices.beta is None else choices.beta,
-        fit_intercept=choices.bias > 0,
-        intercept_scaling=choices.bias if choices.bias > 0 else 1.0,
+        fit_intercept=choices.constant > 0,
+        intercept_scaling=choices.constant or 1.0,
         class_weight=class_weights(choices.class_weight, found),
         **common_parameters(choices, callback),
     )

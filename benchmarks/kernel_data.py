@@ -1,0 +1,65 @@
+"""Data sets of the kernel benchmarks: scaled to [-1, 1], two classes, in random order.
+
+Files are svmlight text (or anything ``maxmargin.data.open`` reads). ``breast`` is the Wisconsin set
+as UCI gives it: commas, an id first, the class last, ? where a value is missing.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin import data
+
+
+@dataclass
+class Set:
+    name: str
+    X: object  # dense or CSR
+    y: np.ndarray
+
+    @property
+    def n(self) -> int:
+        return len(self.y)
+
+    @property
+    def title(self) -> str:
+        return f"{self.name} ({self.n} x {self.X.shape[1]})"
+
+
+def read(path: str, rows: int | None, seed: int, dense: bool = True) -> Set:
+    """Rows scaled to [-1, 1] (CSR rows are left as they are) and labels -1, +1.
+
+    The two largest classes are kept, and a random subset of `rows` of them.
+    """
+    name = os.path.basename(path).split(".")[0]
+    if name == "breast":
+        X, y = wisconsin(path)
+    else:
+        found = data.open(path)
+        X, y = found.X, np.asarray(found.y)
+    classes, counts = np.unique(y, return_counts=True)
+    kept = np.flatnonzero(np.isin(y, classes[np.argsort(counts)[-2:]]))
+    order = np.random.default_rng(seed).permutation(kept)[:rows]
+    X, y = X[order], np.where(y[order] == y[kept].max(), 1.0, -1.0)
+    if sp.issparse(X) and not dense:
+        return Set(name, X.tocsr(), y)
+    return Set(name, scaled(X.toarray() if sp.issparse(X) else np.asarray(X)), y)
+
+
+def scaled(X: np.ndarray) -> np.ndarray:
+    """Every feature to [-1, 1]."""
+    X = X.astype(np.float64)
+    low, high = X.min(axis=0), X.max(axis=0)
+    return 2 * (X - low) / np.where(high > low, high - low, 1.0) - 1
+
+
+def wisconsin(path: str) -> tuple[np.ndarray, np.ndarray]:
+    """Features without the id, and the class; rows with missing values are left out."""
+    with open(path) as lines:
+        cells = [line.strip().split(",") for line in lines if line.strip()]
+    table = np.array([row for row in cells if "?" not in row], dtype=np.float64)
+    return table[:, 1:-1], table[:, -1]
