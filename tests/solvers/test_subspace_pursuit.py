@@ -10,7 +10,8 @@ from maxmargin.losses import Hinge
 from maxmargin.problem import Settings, Status
 from maxmargin.solvers import subspace_pursuit
 from maxmargin.solvers.basis_choice import choice_of
-from maxmargin.solvers.kernels import Kernel, MatrixSource, kernel_matrix
+from maxmargin.solvers.kernel_sources import MatrixSource
+from maxmargin.solvers.kernels import Kernel, kernel_matrix
 from maxmargin.solvers.preimages import Search
 from maxmargin.solvers.subspace import Subspace, kernel_block
 from maxmargin.solvers.two_variable import BinaryProblem, Method
