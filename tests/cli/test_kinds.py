@@ -288,6 +288,7 @@ def test_formats_that_cannot_hold_a_kind_say_so(run, graded, kind):
         "kernel": ("liblinear", "onnx"),
         "sparse-kernel": ("liblinear", "libsvm"),
         "linear": ("libsvm",),
+        "stream": ("libsvm",),
         "measure": ("libsvm",),
     }
     for suffix in formats.get(kind, ("liblinear", "onnx", "libsvm")):

@@ -56,11 +56,13 @@ def test_every_iteration_is_that_of_the_local_method(client, rows, exact, parts,
     np.testing.assert_allclose(model.coef_, exact.coef_, rtol=1e-6)
 
 
-def test_the_same_parts_give_the_same_bits(client, rows):
+def test_the_same_parts_give_the_same_answer_but_for_rounding(client, rows):
     X, y = rows
     fits = [LinearSVC(client=client).fit(cut(X, 3), cut(y, 3)) for _ in range(2)]
-    np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
-    assert path_of(fits[0]) == path_of(fits[1])
+    # A part that moved to another worker has its predictions made anew, as X w in one product.
+    np.testing.assert_allclose(fits[0].coef_, fits[1].coef_, rtol=1e-9, atol=1e-12)
+    for once, again in zip(path_of(fits[0]), path_of(fits[1]), strict=True):
+        assert once == pytest.approx(again, rel=1e-9)
 
 
 def test_cutting_planes_without_a_line_search(client, rows):

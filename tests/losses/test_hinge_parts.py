@@ -70,7 +70,7 @@ def test_a_few_kinks_beside_very_many_equal_ones_are_found():
 def test_a_direction_that_only_rises_is_not_taken():
     q, p, dp = line(1000, 0)
     k, R, rounds, _ = searched(q, p, np.sign(q) * -np.abs(dp), 3, 1.0, 1.0)
-    assert (k, rounds) == (0.0, 1)
+    assert k == 0.0 and rounds <= 2
     loss = np.maximum(0, np.abs(q) - q * p).sum()
     assert loss == pytest.approx(R)
 

@@ -104,8 +104,8 @@ def _estimator(kind: str, choices: Choices, callback: Callback | None) -> Any:
     if kind == "rank":
         return RankSVM(**common)
     intercept: dict[str, Any] = {
-        "fit_intercept": choices.bias > 0,
-        "intercept_scaling": choices.bias if choices.bias > 0 else 1.0,
+        "fit_intercept": choices.constant > 0,
+        "intercept_scaling": choices.constant or 1.0,
         "class_weight": class_weights(choices.class_weight),
     }
     if kind == "linear":

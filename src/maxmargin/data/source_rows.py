@@ -114,6 +114,9 @@ class SourceRows:
         self.d: int = passes.source.d
         self.width: int = self.d + (passes.bias != 0)
 
+    def zeros(self) -> np.ndarray:
+        return np.zeros(self.n)
+
     def predict(self, w: np.ndarray) -> np.ndarray:
         p = np.empty(self.n)
 

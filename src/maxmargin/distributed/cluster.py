@@ -5,7 +5,7 @@ futures that Dask computes anew from their source when their worker dies. Tasks 
 that holds their part and may run on any other.
 
 Sums go up a tree of fixed shape, by the numbers of the parts and not by who finishes first, so the
-same parts give the same bits on any workers.
+same parts give the same answer on any workers, to the last bit unless a part had to move.
 """
 
 from __future__ import annotations
