@@ -1,5 +1,6 @@
 """What tests of several folders share: problems, solvers by name, and both objectives in numpy."""
 
+import signal
 from types import SimpleNamespace
 
 import hypothesis
@@ -15,6 +16,10 @@ from maxmargin.problem import Settings
 
 hypothesis.settings.register_profile("maxmargin", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("maxmargin")
+
+# A shell starts commands in the background with Ctrl-C ignored, and children inherit that: tests
+# that interrupt would wait for ever.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def with_bias(X, bias):
