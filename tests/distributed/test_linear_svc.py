@@ -161,6 +161,15 @@ def test_workers_read_files_themselves(client, rows, exact, tmp_path, ending):
     assert model.score(paths) == pytest.approx(exact.score(X, y))
 
 
+def test_a_relative_path_starts_where_the_caller_is(client, rows, exact, tmp_path, monkeypatch):
+    """Workers were started elsewhere, and know nothing of the folder the caller stands in."""
+    paths = saved_parts(tmp_path, *rows, "parquet")
+    monkeypatch.chdir(tmp_path)
+    model = LinearSVC(C=0.1, tol=1e-4, client=client).fit([path.name for path in paths])
+    assert model.certificate_.primal == pytest.approx(exact.certificate_.primal, rel=1e-3)
+    assert len(model.predict([paths[0].name])[0].compute())
+
+
 def test_text_files_agree_on_the_number_of_the_first_feature(client, tmp_path):
     """A file that names no feature 0 passes for one-based, beside one that does it is not."""
     first, second = tmp_path / "first.svm", tmp_path / "second.svm"

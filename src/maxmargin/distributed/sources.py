@@ -79,7 +79,7 @@ def sources_of(X: Any, y: Any = None, weight: Any = None, qid: Any = None, **rea
                 "files hold their labels, weights and queries; name the columns with "
                 "target=, weight= and qid= of read_options, and leave y out"
             )
-        return [Source(os.fspath(path), read_file, (os.fspath(path), dict(reading))) for path in X]
+        return [_of_file(os.fspath(path), reading) for path in X]
     if all(is_collection(item, "dask.delayed") for item in X):
         return _of_blocks(list(X), _columns(X, y=y, weight=weight, qid=qid))
     raise TypeError(
@@ -149,6 +149,11 @@ def _of_dataframe(X: Any, columns: dict[str, Any]) -> list[Source]:
     blocks = list(rows.to_delayed())
     others = {name: column for name, column in columns.items() if name not in named}
     return _of_blocks(blocks, _columns(blocks, **{**others, **taken}))
+
+
+def _of_file(path: str, reading: dict[str, Any]) -> Source:
+    """A file under its full name: workers may have been started in another folder."""
+    return Source(path, read_file, (os.path.abspath(path), dict(reading)))
 
 
 def read_file(path: str, options: dict[str, Any]) -> Dataset:
