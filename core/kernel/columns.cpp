@@ -52,28 +52,14 @@ MAXMARGIN_INLINE void products(const View& rows, Range range, const double* b, d
   MAXMARGIN_CLONES void distances_of(const View& rows, Range r, const double* b, double* out) { \
     distances(rows, r, b, out);                                                                 \
   }
-MAXMARGIN_FOR_DENSE(DenseRows<float>)
-MAXMARGIN_FOR_DENSE(DenseRows<double>)
-MAXMARGIN_FOR_DENSE(ColumnRows<float>)
-MAXMARGIN_FOR_DENSE(ColumnRows<double>)
+MAXMARGIN_EACH_DENSE_VIEW(MAXMARGIN_FOR_DENSE)
 #undef MAXMARGIN_FOR_DENSE
 
 #define MAXMARGIN_FOR_VIEW(View)                                                               \
   MAXMARGIN_CLONES void products_of(const View& rows, Range r, const double* b, double* out) { \
     products(rows, r, b, out);                                                                 \
   }
-using SparseFloat32 = SparseRows<float, std::int32_t>;
-using SparseDouble32 = SparseRows<double, std::int32_t>;
-using SparseFloat64 = SparseRows<float, std::int64_t>;
-using SparseDouble64 = SparseRows<double, std::int64_t>;
-MAXMARGIN_FOR_VIEW(DenseRows<float>)
-MAXMARGIN_FOR_VIEW(DenseRows<double>)
-MAXMARGIN_FOR_VIEW(ColumnRows<float>)
-MAXMARGIN_FOR_VIEW(ColumnRows<double>)
-MAXMARGIN_FOR_VIEW(SparseFloat32)
-MAXMARGIN_FOR_VIEW(SparseDouble32)
-MAXMARGIN_FOR_VIEW(SparseFloat64)
-MAXMARGIN_FOR_VIEW(SparseDouble64)
+MAXMARGIN_EACH_VIEW(MAXMARGIN_FOR_VIEW)
 #undef MAXMARGIN_FOR_VIEW
 
 template <class View>

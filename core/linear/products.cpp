@@ -68,18 +68,7 @@ MAXMARGIN_INLINE void combine_range(const ColumnRows<Value>& rows, Range range, 
   MAXMARGIN_CLONES void combine_part(const View& rows, Range r, const double* l, double* a) { \
     combine_range(rows, r, l, a);                                                             \
   }
-using SparseFloat32 = SparseRows<float, std::int32_t>;
-using SparseDouble32 = SparseRows<double, std::int32_t>;
-using SparseFloat64 = SparseRows<float, std::int64_t>;
-using SparseDouble64 = SparseRows<double, std::int64_t>;
-MAXMARGIN_FOR_VIEW(DenseRows<float>)
-MAXMARGIN_FOR_VIEW(DenseRows<double>)
-MAXMARGIN_FOR_VIEW(ColumnRows<float>)
-MAXMARGIN_FOR_VIEW(ColumnRows<double>)
-MAXMARGIN_FOR_VIEW(SparseFloat32)
-MAXMARGIN_FOR_VIEW(SparseDouble32)
-MAXMARGIN_FOR_VIEW(SparseFloat64)
-MAXMARGIN_FOR_VIEW(SparseDouble64)
+MAXMARGIN_EACH_VIEW(MAXMARGIN_FOR_VIEW)
 #undef MAXMARGIN_FOR_VIEW
 
 // ---------------------------------------------------------------- how the work is cut

@@ -116,10 +116,21 @@ struct SparseRows : Shape {
   }
 };
 
+using SparseFloat32 = SparseRows<float, std::int32_t>;
+using SparseDouble32 = SparseRows<double, std::int32_t>;
+using SparseFloat64 = SparseRows<float, std::int64_t>;
+using SparseDouble64 = SparseRows<double, std::int64_t>;
+
 using Rows =
     std::variant<DenseRows<float>, DenseRows<double>, ColumnRows<float>, ColumnRows<double>,
-                 SparseRows<float, std::int32_t>, SparseRows<double, std::int32_t>,
-                 SparseRows<float, std::int64_t>, SparseRows<double, std::int64_t>>;
+                 SparseFloat32, SparseDouble32, SparseFloat64, SparseDouble64>;
+
+// F(View) for each of them: a way to compile one overload a view for every target.
+#define MAXMARGIN_EACH_DENSE_VIEW(F) \
+  F(DenseRows<float>) F(DenseRows<double>) F(ColumnRows<float>) F(ColumnRows<double>)
+#define MAXMARGIN_EACH_VIEW(F) \
+  MAXMARGIN_EACH_DENSE_VIEW(F) \
+  F(SparseFloat32) F(SparseDouble32) F(SparseFloat64) F(SparseDouble64)
 
 inline const Shape& shape(const Rows& rows) {
   return std::visit([](const auto& view) -> const Shape& { return view; }, rows);

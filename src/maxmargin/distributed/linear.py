@@ -19,7 +19,26 @@ from maxmargin.problem import Callback
 SOLVERS = ("auto", "ocas", "cpa")
 
 
-class LinearSVC(local.LinearSVC):
+class LazyClassifier:
+    """Predictions of a classifier on rows that may lie on workers; comes before the local class."""
+
+    classes_: np.ndarray
+
+    def decision_function(self, X) -> Any:
+        """``<w_j, x> + b_j``, lazily for what is lazy (see `fit`), else at once."""
+        if prediction.is_distributed(X):
+            columns = len(self.classes_) if len(self.classes_) > 2 else 0
+            return lazily(self, "decision_function", X, columns, np.float64)
+        return super().decision_function(X)  # type: ignore[misc]
+
+    def predict(self, X) -> Any:
+        """The class of each row, lazily for what is lazy (see `fit`), else at once."""
+        if prediction.is_distributed(X):
+            return lazily(self, "predict", X, 0, self.classes_.dtype)
+        return super().predict(X)  # type: ignore[misc]
+
+
+class LinearSVC(LazyClassifier, local.LinearSVC):
     """`maxmargin.LinearSVC` on rows that lie on the workers of a Dask cluster.
 
         minimise   1/2 ||w||^2 + C sum_i s_i max(0, 1 - y_i (<w, x_i> + b))
@@ -131,19 +150,6 @@ class LinearSVC(local.LinearSVC):
             self._adopt_model(model)
             raise_or_warn(self, fit)
         return self
-
-    def decision_function(self, X) -> Any:
-        """``<w_j, x> + b_j``, lazily for what is lazy (see `fit`), else at once."""
-        if prediction.is_distributed(X):
-            columns = len(self.classes_) if len(self.classes_) > 2 else 0
-            return lazily(self, "decision_function", X, columns, np.float64)
-        return super().decision_function(X)
-
-    def predict(self, X) -> Any:
-        """The class of each row, lazily for what is lazy (see `fit`), else at once."""
-        if prediction.is_distributed(X):
-            return lazily(self, "predict", X, 0, self.classes_.dtype)
-        return super().predict(X)
 
     def score(self, X, y=None, sample_weight=None) -> float:
         """The share of rows labelled rightly, by weight; only two numbers a partition travel."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from maxmargin.distributed import prediction
 from maxmargin.distributed.gathering import RemoteRows, solve_gathered
-from maxmargin.distributed.linear import lazily, note_columns, plain, raise_or_warn
+from maxmargin.distributed.linear import LazyClassifier, note_columns, plain, raise_or_warn
 from maxmargin.distributed.rank import scoring_plan
 from maxmargin.distributed.sources import sources_of
 from maxmargin.distributed.training import fitting
@@ -16,7 +16,7 @@ from maxmargin.estimators import measure as local
 from maxmargin.problem import Callback, Solution
 
 
-class MeasureSVC(local.MeasureSVC):
+class MeasureSVC(LazyClassifier, local.MeasureSVC):
     r"""`maxmargin.MeasureSVC` on rows that lie on the workers of a Dask cluster.
 
     ``minimise 1/2 ||w||^2 + C max over labellings ybar of [n Delta(ybar, y) - sum of y_i <w, x_i>
@@ -114,19 +114,6 @@ class MeasureSVC(local.MeasureSVC):
     def _cut(self, X, row: int, sign: np.ndarray, weight: np.ndarray | None) -> float:
         """Without all rows there is no cut."""
         return 0.0 if X.fit.failure else super()._cut(X, row, sign, weight)
-
-    def decision_function(self, X) -> Any:
-        """Scores, positive for the positive class. Lazily for what is lazy, else at once."""
-        if prediction.is_distributed(X):
-            columns = len(self.classes_) if len(self.classes_) > 2 else 0
-            return lazily(self, "decision_function", X, columns, np.float64)
-        return super().decision_function(X)
-
-    def predict(self, X) -> Any:
-        """The class of each row. Lazily for what is lazy, else at once."""
-        if prediction.is_distributed(X):
-            return lazily(self, "predict", X, 0, self.classes_.dtype)
-        return super().predict(X)
 
     def score(self, X, y=None, sample_weight=None) -> float:
         """The measure itself; gathers scores and labels."""

@@ -7,51 +7,30 @@ import sys
 import warnings
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from maxmargin.estimators.base import progress_callback, seed_of, threads_of
+from maxmargin.estimators.kernel_base import KernelClassifier
 from maxmargin.models import files, libsvm_text
 from maxmargin.models.kernel import KernelModel
 from maxmargin.models.kernel_training import (
     KernelPlan,
     TrainedKernel,
-    class_weights,
     search,
     train,
 )
 from maxmargin.problem import Status
 from maxmargin.solvers.kernel_grid import GridProgress, GridResult
 
-FLOATS = [np.float64, np.float32]
 
-
-class _KernelClassifier(ClassifierMixin, BaseEstimator):
-    """What KernelSVC and KernelSVCCV share: validation, predictions, attributes."""
+class _KernelClassifier(KernelClassifier):
+    """What KernelSVC and KernelSVCCV share beyond that."""
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
-
-    # ------------------------------------------------------------ before a fit
-
-    def _data(self, X, y, sample_weight):
-        """Checked rows, labels, weights, and weights times those of classes."""
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS)
-        check_classification_targets(y)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        classes, codes = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs rows of at least two classes; y holds one class: "
-                f"{classes.tolist()[0]!r}"
-            )
-        return X, y, weights, class_weights(self.class_weight, classes, codes, weights)
 
     def _plan(self, **more) -> KernelPlan:
         return KernelPlan(
@@ -72,8 +51,6 @@ class _KernelClassifier(ClassifierMixin, BaseEstimator):
             **more,
         )
 
-    # ------------------------------------------------------------ after a fit
-
     def _keep(self, trained: TrainedKernel) -> None:
         self._take(trained.model)
         self.history_ = trained.history
@@ -88,39 +65,10 @@ class _KernelClassifier(ClassifierMixin, BaseEstimator):
             )
 
     def _take(self, model: KernelModel) -> None:
-        """The attributes of a fitted estimator, from its model."""
-        self.model_ = model
-        self.classes_ = model.classes
+        super()._take(model)
         self.support_ = model.support
         self.support_vectors_ = np.empty((0, 0)) if model.vectors is None else model.vectors
-        self.dual_coef_ = np.ascontiguousarray(model.coefficients.T)
-        self.intercept_ = np.zeros(model.coefficients.shape[1])
         self.gamma_ = model.parameters["gamma"]
-        self.certificates_ = list(model.certificates)
-        self.certificate_ = model.certificate
-        self.n_iter_ = 0 if self.certificate_ is None else self.certificate_.n_iter
-
-    # ------------------------------------------------------------ predictions, files
-
-    def decision_function(self, X) -> np.ndarray:
-        """``f(x) = sum_j beta_j k(z_j, x)``; one column a class with more than two classes."""
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
-        return self.model_.decision_function(X, threads_of(self.n_jobs))
-
-    def predict(self, X) -> np.ndarray:
-        """The class of every row."""
-        scores = self.decision_function(X)
-        return self.model_.labels(scores)
-
-    def to_model(self) -> KernelModel:
-        """What `save` keeps of this estimator."""
-        check_is_fitted(self)
-        return self.model_
-
-    def save(self, path: str | os.PathLike) -> None:
-        """Writes a file that ``maxmargin.load`` reads."""
-        files.save(self, path)
 
     def export_libsvm(self, path: str | os.PathLike) -> None:
         """Writes the model in LIBSVM's text format, for its svm-predict (rho = 0)."""

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import compute_sample_weight
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.estimators.base import progress_callback, threads_of, warn_if_missed
+from maxmargin.estimators.base import progress_callback, threads_of, validated, warn_if_missed
 from maxmargin.models.files import save
 from maxmargin.problem import Callback, Certificate, Progress, Solution
 from maxmargin.solvers.scores import fit_scores
@@ -52,9 +52,7 @@ class ScoringEstimator(BaseEstimator):
 
     def _check_rows(self, X, y="no_validation", **options):
         """Rows as they are, float32 or float64, dense or CSR; nothing is copied without need."""
-        return validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], **options
-        )
+        return validated(self, X, y, **options)
 
     def _solve(self, X, make_loss, bias: float = 0.0, w0: np.ndarray | None = None) -> Solution:
         solution = fit_scores(

@@ -6,23 +6,18 @@ import os
 import warnings
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from maxmargin.estimators.base import REASONS, progress_callback, seed_of, threads_of
+from maxmargin.estimators.kernel_base import KernelClassifier
 from maxmargin.models import files
-from maxmargin.models.kernel_training import class_weights
 from maxmargin.models.onnx_export import to_onnx
 from maxmargin.models.sparse_kernel import SparseKernelModel
 from maxmargin.models.sparse_kernel_training import SparseKernelPlan, train
 from maxmargin.problem import Status
 
-FLOATS = [np.float64, np.float32]
 
-
-class SparseKernelSVC(ClassifierMixin, BaseEstimator):
+class SparseKernelSVC(KernelClassifier):
     r"""Kernel SVM classifier with a budget of basis vectors, by cutting-plane subspace pursuit.
 
     .. math:: \min_f \tfrac12 \|f\|^2 + C \sum_i s_i \max(0, 1 - y_i f(x_i)), \qquad
@@ -127,25 +122,11 @@ class SparseKernelSVC(ClassifierMixin, BaseEstimator):
         self.verbose = verbose
         self.callback = callback
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     # ------------------------------------------------------------ fitting
 
     def fit(self, X, y, sample_weight=None):
         """Fits the model to rows X (dense or CSR) and labels y."""
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS)
-        check_classification_targets(y)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        classes, codes = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs rows of at least two classes; y holds one class: "
-                f"{classes.tolist()[0]!r}"
-            )
-        weights = class_weights(self.class_weight, classes, codes, weights)
+        X, y, _, weights = self._data(X, y, sample_weight)
         report = progress_callback(self.callback, self.verbose)
         trained = train(X, y, self._plan(), weights, report)
         self._take(trained.model)
@@ -188,43 +169,14 @@ class SparseKernelSVC(ClassifierMixin, BaseEstimator):
         )
 
     def _take(self, model: SparseKernelModel) -> None:
-        """The attributes of a fitted estimator, from its model."""
-        self.model_ = model
-        self.classes_ = model.classes
+        super()._take(model)
         self.basis_vectors_ = model.vectors
-        self.dual_coef_ = np.ascontiguousarray(model.coefficients.T)
-        self.intercept_ = np.zeros(model.coefficients.shape[1])
         self.n_basis_ = model.n_basis
         self.gamma_ = model.kernel.gamma
-        self.certificates_ = list(model.certificates)
-        self.certificate_ = model.certificate
-        self.n_iter_ = 0 if self.certificate_ is None else self.certificate_.n_iter
         nothing = float("nan")
         self.delta_ = max((b.delta for b in model.bounds), default=nothing)
         self.theorem2_bound_ = sum(b.theorem2 for b in model.bounds) if model.bounds else nothing
         self.exact_gap_ = sum(b.exact_gap for b in model.bounds) if model.bounds else nothing
-
-    # ------------------------------------------------------------ predictions, files
-
-    def decision_function(self, X) -> np.ndarray:
-        """``f(x) = sum_j beta_j k(b_j, x)``; one column a class with more than two classes."""
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
-        return self.model_.decision_function(X, threads_of(self.n_jobs))
-
-    def predict(self, X) -> np.ndarray:
-        """The class of every row."""
-        scores = self.decision_function(X)
-        return self.model_.labels(scores)
-
-    def to_model(self) -> SparseKernelModel:
-        """What `save` keeps of this estimator."""
-        check_is_fitted(self)
-        return self.model_
-
-    def save(self, path: str | os.PathLike) -> None:
-        """Writes a file that ``maxmargin.load`` reads."""
-        files.save(self, path)
 
     def export_onnx(self, path: str | os.PathLike, input_type: str = "float32") -> None:
         """Writes an ONNX graph: input ``X``, outputs ``label`` and ``scores``."""

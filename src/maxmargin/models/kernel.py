@@ -6,6 +6,7 @@ largest f_p wins) or one a pair ("ovo", votes decide). There is no intercept.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,8 +28,33 @@ from maxmargin.solvers.two_variable import KernelCertificate
 SMALL = 1000  # rows
 
 
+class KernelPredictor(ABC):
+    """How the scores of a kernel machine, on any basis, become labels."""
+
+    classes: np.ndarray
+    certificates: tuple[KernelCertificate, ...]
+
+    @abstractmethod
+    def decision_function(self, X, threads: int | None = None) -> np.ndarray:
+        """(n,) for two classes, else one column a class."""
+
+    @property
+    def certificate(self) -> KernelCertificate | None:
+        """All problems as one."""
+        return combined(self.certificates) if self.certificates else None
+
+    def labels(self, scores: np.ndarray) -> np.ndarray:
+        """The class each row of `decision_function` speaks for."""
+        codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
+        return self.classes[codes]
+
+    def predict(self, X, threads: int | None = None) -> np.ndarray:
+        """The label of each row."""
+        return self.labels(self.decision_function(X, threads))
+
+
 @dataclass(frozen=True)
-class KernelModel:
+class KernelModel(KernelPredictor):
     """Support vectors, their coefficients, and how predictions become classes.
 
     Parameters
@@ -74,23 +100,9 @@ class KernelModel:
     def coding(self) -> Coding:
         return coding_of(len(self.classes), self.multi_class)
 
-    @property
-    def certificate(self) -> KernelCertificate | None:
-        """All problems as one."""
-        return combined(self.certificates) if self.certificates else None
-
     def decision_function(self, X, threads: int | None = None) -> np.ndarray:
         """(n,) for two classes, else (n, k): the largest is the class decided."""
         return self.coding.scores(self.problems(X, threads))
-
-    def labels(self, scores: np.ndarray) -> np.ndarray:
-        """The class each row of `decision_function` speaks for."""
-        codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
-        return self.classes[codes]
-
-    def predict(self, X, threads: int | None = None) -> np.ndarray:
-        """The label of each row."""
-        return self.labels(self.decision_function(X, threads))
 
     def problems(self, X, threads: int | None = None) -> np.ndarray:
         """``f_p(x)`` for every row and problem, by tiles on the support vectors."""
@@ -146,25 +158,11 @@ def _pack(model: KernelModel) -> tuple[Tensors, dict]:
         "coefficients": np.asarray(model.coefficients, dtype=np.float64),
         "support": np.asarray(model.support, dtype=np.int64),
     }
-    if sp.issparse(model.vectors):
-        rows = model.vectors.tocsr()
-        tensors |= {
-            "vectors.data": rows.data,
-            "vectors.indices": rows.indices.astype(np.int64),
-            "vectors.starts": rows.indptr.astype(np.int64),
-        }
-    elif model.vectors is not None:
-        tensors["vectors"] = np.asarray(model.vectors)
+    if model.vectors is not None:
+        tensors |= pack_vectors(model.vectors)
     kernel = model.kernel
     content = {
-        "kernel": {"name": kernel}
-        if isinstance(kernel, str)
-        else {
-            "name": kernel.name,
-            "gamma": float(kernel.gamma),
-            "degree": int(kernel.degree),
-            "coef0": float(kernel.coef0),
-        },
+        "kernel": {"name": kernel} if isinstance(kernel, str) else pack_kernel(kernel),
         "classes": pack_classes(model.classes),
         "n_features": int(model.n_features),
         "multi_class": model.multi_class,
@@ -175,6 +173,27 @@ def _pack(model: KernelModel) -> tuple[Tensors, dict]:
         "index_base": model.index_base,
     }
     return tensors, content
+
+
+def pack_vectors(vectors: Any) -> Tensors:
+    """Rows of numbers, dense or as CSR."""
+    if not sp.issparse(vectors):
+        return {"vectors": np.asarray(vectors)}
+    rows = vectors.tocsr()
+    return {
+        "vectors.data": rows.data,
+        "vectors.indices": rows.indices.astype(np.int64),
+        "vectors.starts": rows.indptr.astype(np.int64),
+    }
+
+
+def pack_kernel(kernel: Kernel) -> dict:
+    return {
+        "name": kernel.name,
+        "gamma": float(kernel.gamma),
+        "degree": int(kernel.degree),
+        "coef0": float(kernel.coef0),
+    }
 
 
 def _unpack(tensors: Tensors, content: dict) -> KernelModel:

@@ -12,18 +12,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from maxmargin import _core
 from maxmargin.data.cpus import granted_cpus
 from maxmargin.models.files import Kind, Tensors, register_kind
 from maxmargin.models.kernel import (
     SMALL,
+    KernelPredictor,
     _checked,
     _unpack_certificate,
     _unpack_kernel,
     _unpack_vectors,
-    combined,
+    pack_kernel,
+    pack_vectors,
 )
 from maxmargin.models.labels import pack_classes, unpack_classes
 from maxmargin.models.linear import pack_origin, unpack_origin
@@ -34,7 +35,7 @@ from maxmargin.solvers.two_variable import KernelCertificate
 
 
 @dataclass(frozen=True)
-class SparseKernelModel:
+class SparseKernelModel(KernelPredictor):
     """Basis vectors, their coefficients, and where they came from.
 
     Parameters
@@ -78,24 +79,10 @@ class SparseKernelModel:
     def n_basis(self) -> int:
         return self.vectors.shape[0]
 
-    @property
-    def certificate(self) -> KernelCertificate | None:
-        """All problems as one."""
-        return combined(self.certificates) if self.certificates else None
-
     def decision_function(self, X, threads: int | None = None) -> np.ndarray:
         """(n,) for two classes, else (n, classes): the largest is the class decided."""
         f = self.problems(X, threads)
         return f[:, 0] if len(self.classes) == 2 else f
-
-    def labels(self, scores: np.ndarray) -> np.ndarray:
-        """The class each row of `decision_function` speaks for."""
-        codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
-        return self.classes[codes]
-
-    def predict(self, X, threads: int | None = None) -> np.ndarray:
-        """The label of each row."""
-        return self.labels(self.decision_function(X, threads))
 
     def problems(self, X, threads: int | None = None) -> np.ndarray:
         """``f_p(x)`` for every row and problem: products with the basis, tile by tile."""
@@ -119,23 +106,9 @@ class SparseKernelModel:
 
 def _pack(model: SparseKernelModel) -> tuple[Tensors, dict]:
     tensors: Tensors = {"coefficients": np.asarray(model.coefficients, dtype=np.float64)}
-    if sp.issparse(model.vectors):
-        rows = model.vectors.tocsr()
-        tensors |= {
-            "vectors.data": rows.data,
-            "vectors.indices": rows.indices.astype(np.int64),
-            "vectors.starts": rows.indptr.astype(np.int64),
-        }
-    else:
-        tensors["vectors"] = np.asarray(model.vectors)
-    kernel = model.kernel
+    tensors |= pack_vectors(model.vectors)
     content = {
-        "kernel": {
-            "name": kernel.name,
-            "gamma": float(kernel.gamma),
-            "degree": int(kernel.degree),
-            "coef0": float(kernel.coef0),
-        },
+        "kernel": pack_kernel(model.kernel),
         "classes": pack_classes(model.classes),
         "n_features": int(model.n_features),
         "bounds": [
