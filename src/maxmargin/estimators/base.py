@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from maxmargin.data.arrays import is_surely_finite
@@ -28,6 +29,16 @@ def validated(estimator, X, y="no_validation", **options):
     if not is_surely_finite(rows, threads_of(estimator.n_jobs)):
         assert_all_finite(rows, estimator_name=type(estimator).__name__, input_name="X")
     return checked
+
+
+def check_labels(y: np.ndarray) -> None:
+    """scikit-learn's `check_classification_targets`, which looks at y several times, where y might
+    not be labels: not numbers, not whole, or hardly any of them equal."""
+    if y.dtype.kind in "biuf":
+        classes = np.unique(y)
+        if len(classes) <= len(y) // 2 and (classes == np.rint(classes)).all():
+            return
+    check_classification_targets(y)
 
 
 def threads_of(n_jobs: int | None) -> int | None:

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from maxmargin.estimators.base import threads_of, validated
+from maxmargin.estimators.base import check_labels, threads_of, validated
 from maxmargin.models import files
 from maxmargin.models.kernel_training import class_weights
 
@@ -26,7 +25,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     def _data(self, X, y, sample_weight):
         """Checked rows, labels, weights, and weights times those of classes."""
         X, y = validated(self, X, y)
-        check_classification_targets(y)
+        check_labels(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:

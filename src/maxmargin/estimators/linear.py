@@ -6,10 +6,10 @@ import os
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from maxmargin.estimators.base import (
+    check_labels,
     progress_callback,
     seed_of,
     threads_of,
@@ -28,7 +28,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def _validated(self, X, y, sample_weight):
         X, y = validated(self, X, y)
-        check_classification_targets(y)
+        check_labels(y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
@@ -218,7 +218,7 @@ class LinearSVC(LinearClassifier):
             raise ValueError("warm_start=True is not for files: read the rows into memory first")
         source = opened(X, self.n_jobs)
         labels, weight = labels_and_weights(source, y, sample_weight)
-        check_classification_targets(labels)
+        check_labels(labels)
         trained = train_from(source, labels, plan, weight)
         self.n_features_in_ = source.d
         self._keep_names(source.feature_names)

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score, fbeta_score, roc_auc_score
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.multiclass import check_classification_targets
 
+from maxmargin.estimators.base import check_labels
 from maxmargin.estimators.scoring import (
     ScoringEstimator,
     check_number,
@@ -123,7 +123,7 @@ class MeasureSVC(ClassifierMixin, ScoringEstimator):
         """Learns the classifier; several classes one against the rest."""
         self._check_parameters()
         X, y = self._check_rows(X, y)
-        check_classification_targets(y)
+        check_labels(y)
         weight = checked_weights(sample_weight, X.shape[0])
         weight = weights_by_class(weight, self.class_weight, y)
         self.classes_ = np.unique(y)

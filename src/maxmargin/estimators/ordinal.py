@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.estimators.base import threads_of
+from maxmargin.estimators.base import check_labels, threads_of
 from maxmargin.estimators.scoring import ScoringEstimator, checked_weights, weights_by_class
 from maxmargin.losses.ranks import Ranks
 from maxmargin.models.files import register_estimator
@@ -93,7 +92,7 @@ class OrdinalSVC(ClassifierMixin, ScoringEstimator):
         """Learns the score and the thresholds."""
         self._check_parameters()
         X, y = self._check_rows(X, y)
-        check_classification_targets(y)
+        check_labels(y)
         n = X.shape[0]
         weight = weights_by_class(checked_weights(sample_weight, n), self.class_weight, y)
         self.classes_, place = places_of(y, self.order)

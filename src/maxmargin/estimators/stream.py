@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from maxmargin.data.blocks import BlockSource, Strings
 from maxmargin.data.features import feature_map
 from maxmargin.data.sources import ArraySource, open_source
 from maxmargin.estimators.base import (
+    check_labels,
     progress_callback,
     seed_of,
     threads_of,
@@ -195,10 +195,10 @@ class StreamSVC(ClassifierMixin, BaseEstimator):
         if is_text(X):
             if y is None:
                 raise ValueError("y is missing: texts in memory need labels")
-            check_classification_targets(y)
+            check_labels(y)
         else:
             X, y = validated(self, X, y)
-            check_classification_targets(y)
+            check_labels(y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(
                 sample_weight,

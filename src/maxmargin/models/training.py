@@ -183,8 +183,7 @@ class Problems:
     def __init__(self, y: np.ndarray, plan: Plan, sample_weight: np.ndarray | None) -> None:
         self.plan = plan
         self.classes = check_classes(y)
-        # several times faster than unique's own inverse
-        self.codes = np.searchsorted(self.classes, y)
+        self.codes = codes_of(y, self.classes)
         self.cost = row_costs(self.classes, self.codes, plan, sample_weight)
         self.positives = [1] if len(self.classes) == 2 else list(range(len(self.classes)))
 
@@ -245,6 +244,11 @@ def check_classes(y: np.ndarray) -> np.ndarray:
     return classes
 
 
+def codes_of(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """The place of each label among the classes; faster than the inverse that unique gives."""
+    return (y == classes[1]).astype(np.intp) if len(classes) == 2 else np.searchsorted(classes, y)
+
+
 def fits(starts: list[Start], problems: int, rows: ArrayRows) -> bool:
     """Whether starting points belong to problems of this number and size."""
     return len(starts) == problems and all(
@@ -258,6 +262,8 @@ def row_costs(
 ) -> np.ndarray:
     """``C_i``: C times the weight of the row times that of its class."""
     n = len(codes)
+    if sample_weight is None and plan.class_weight is None:
+        return np.full(n, plan.C)
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if weight.shape != (n,) or not np.isfinite(weight).all() or (weight < 0).any():
         raise ValueError(f"sample_weight must be {n} finite numbers >= 0")
