@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import os
 import signal
 import threading
@@ -11,7 +13,7 @@ import numpy as np
 import pytest
 
 from maxmargin import data
-from maxmargin.distributed import LinearSVC, PartitionError
+from maxmargin.distributed import LinearSVC, PartitionError, cluster
 from maxmargin.problem import Status
 from tests.distributed.conftest import distributed, start_cluster
 
@@ -126,3 +128,24 @@ def test_interrupt_ends_a_distributed_fit_with_the_best_model(client, files):
         model = LinearSVC(C=0.1, tol=1e-9, client=client, callback=interrupt).fit(files)
     assert model.certificate_.status is Status.INTERRUPTED
     assert model.certificate_.n_iter >= 3
+
+
+def test_a_round_that_ends_while_its_waiting_times_out_is_no_failure(client, files, monkeypatch):
+    """A result that comes just after the wait gave up, and before anyone looked whether it came."""
+
+    class Late(concurrent.futures.Future):
+        def result(self, timeout=None):
+            if timeout is None:
+                return super().result()
+            time.sleep(0.3)
+            raise TimeoutError
+
+    def run_late(coroutine, loop):
+        late, soon = Late(), asyncio_run(coroutine, loop)
+        soon.add_done_callback(lambda done: late.set_result(done.result()))
+        return late
+
+    asyncio_run = asyncio.run_coroutine_threadsafe
+    monkeypatch.setattr(cluster.asyncio, "run_coroutine_threadsafe", run_late)
+    model = LinearSVC(C=0.1, tol=0.5, client=client).fit(files)
+    assert model.certificate_.status is Status.OPTIMAL

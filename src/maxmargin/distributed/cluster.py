@@ -15,7 +15,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from concurrent.futures import TimeoutError
+from concurrent.futures import wait
 from typing import Any
 
 import numpy as np
@@ -153,18 +153,15 @@ class Cluster:
         pending = asyncio.run_coroutine_threadsafe(
             self.client.gather(futures, asynchronous=True), loop
         )
-        while True:
-            try:
-                return pending.result(POLL)
-            except TimeoutError:
-                if pending.done():
-                    raise
-                if stop is not None and stop.poll():
-                    pending.cancel()
-                    raise Stopped("stopped before the end") from None
-            except Exception as error:
-                self._blame(error, leaves or futures)
-                raise
+        while not wait([pending], POLL).done:
+            if stop is not None and stop.poll():
+                pending.cancel()
+                raise Stopped("stopped before the end")
+        try:
+            return pending.result()
+        except Exception as error:
+            self._blame(error, leaves or futures)
+            raise
 
     def _blame(self, error: Exception, leaves: list[Any]) -> None:
         """Names the partition that failed; the fit ends with it."""
