@@ -5,13 +5,16 @@ speed: a set repeated to many rows; two workers of one thread against one proces
 start: iterations and seconds from zero and from the averaged answers of the partitions.
 latency: seconds of one round of tasks, by the number of partitions and the width of a plane.
 
-The cluster is a LocalCluster of processes: its network is the loopback of this machine.
+The cluster is a LocalCluster of processes: its network is the loopback of this machine. What was
+measured goes to results/distributed.md, in the place of older figures.
 """
 
 from __future__ import annotations
 
 import time
+import warnings
 from argparse import Namespace
+from itertools import pairwise
 from typing import Any
 
 import dask
@@ -20,63 +23,108 @@ import scipy.sparse as sp
 from distributed import Client, LocalCluster
 
 from benchmarks import machine, options
-from maxmargin import LinearSVC
+from benchmarks.reports import put, table
+from maxmargin import LinearSVC, RankSVM
 from maxmargin import distributed as ours
 from maxmargin.data import Dataset
 
 PARTITIONS = (1, 2, 4, 7)
+QUERY = 100  # rows of a made-up query
 
 
 def main() -> None:
     p = options.parser(__doc__ or "", sets="")
-    p.add_argument("what", choices=["agreement", "speed", "start", "latency"])
+    p.add_argument("what", choices=list(SECTIONS))
     p.add_argument("--C", type=float, default=1.0)
     p.add_argument("--tol", type=float, default=1e-3, help="relative duality gap")
     p.add_argument("--repeat-to", type=int, default=5_000_000, help="speed: rows")
     p.add_argument("--partitions", type=int, default=2, help="speed, start: of the cluster")
     p.add_argument("--max-iter", type=int, help="end every fit after so many iterations")
     given = p.parse_args()
-    print(machine.describe(given.threads))
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
-        {"agreement": agreement, "speed": speed, "start": start, "latency": latency}[given.what](
-            given, client
-        )
+        title, measure = SECTIONS[given.what]
+        text = measure(given, client)
+    head = [
+        "# The same fits on a Dask cluster",
+        "`python -m benchmarks.distributed_rows`. The cluster is a `LocalCluster` of two worker "
+        "processes of one thread each; its network is the loopback of one machine.",
+        machine.sentence(machine.describe(given.threads)),
+    ]
+    titles = [title for title, _ in SECTIONS.values()]
+    put(given.out / "distributed.md", head, titles, {title: text})
+    print(text)
 
 
-def parts_of(X: Any, y: np.ndarray, parts: int, weight: np.ndarray | None = None) -> list[Any]:
-    """Rows cut into so many delayed data sets."""
-    pieces = np.array_split(np.arange(len(y)), parts)
+def parts_of(X: Any, y: np.ndarray, parts: int, **more: np.ndarray) -> list[Any]:
+    """Rows cut into so many delayed data sets, between queries of `QUERY` rows."""
+    cuts = [round(k * len(y) / parts / QUERY) * QUERY for k in range(parts)] + [len(y)]
+    pieces = [slice(*ends) for ends in pairwise(cuts)]
     return [
-        dask.delayed(Dataset)(X[piece], y[piece], weight=None if weight is None else weight[piece])
-        for piece in pieces
+        dask.delayed(Dataset)(X[p], y[p], **{key: column[p] for key, column in more.items()})
+        for p in pieces
     ]
 
 
-def agreement(given: Namespace, client: Client) -> None:
+def agreement(given: Namespace, client: Client) -> str:
+    table_rows = []
     for name in options.set_names(given):
         X, y = options.load(name, given)
-        weight = np.random.default_rng(0).integers(0, 4, len(y)).astype(float)
-        cases: list[tuple[str, Any, dict, np.ndarray | None]] = [("CSR", X, {}, None)]
-        cases += [("CSR, weights", X, {"class_weight": {1.0: 2.0}}, weight)]
-        if X.shape[1] < 1000:
-            cases += [("dense", X.toarray(), {}, None)]
-        for kind, rows, more, weights in cases:
-            shared = {"C": given.C, "tol": given.tol, "solver": "ocas", "max_iter": given.max_iter}
-            local = LinearSVC(**shared, **more).fit(rows, y, weights)
+        for kind, make, make_local, columns in agreement_cases(X, y, given):
+            local = make_local()
+            local.fit(columns["X"], columns["y"], **named(columns))
             for parts in PARTITIONS:
-                model = ours.LinearSVC(**shared, **more, client=client)
-                model.fit(parts_of(rows, y, parts, weights))
-                P, P_local = model.certificate_.primal, local.certificate_.primal
-                print(
-                    f"{name}, {kind}, {parts} partitions: P = {P:.12g}, "
-                    f"relative to local {P / P_local - 1:+.1e}, "
-                    f"along the path {apart(model, local):.1e}, iterations {model.n_iter_} and "
-                    f"{local.n_iter_}, {model.certificate_.status}",
-                    flush=True,
-                )
+                model = make(client)
+                model.fit(parts_of(**columns, parts=parts))
+                ours_P, local_P = model.certificate_.primal, local.certificate_.primal
+                gap = f"{model.certificate_.relative_gap:.1e}"
+                table_rows.append([name, kind, parts, f"{ours_P:.10g}"])
+                table_rows[-1] += [f"{ours_P / local_P - 1:+.1e}", f"{apart(model, local):.1e}"]
+                table_rows[-1] += [model.n_iter_, local.n_iter_, gap]
+                print(*table_rows[-1], flush=True)
+    header = ["set", "rows and loss", "partitions", "objective", "relative to local"]
+    header += ["along the path", "iterations", "local iterations", "relative gap"]
+    return (
+        f"C = {given.C:g}, tol = {given.tol:g}, OCAS. Along the path: the largest relative "
+        "difference of the objective at any iteration that both made.\n\n"
+        + table(header, table_rows)
+    )
+
+
+def agreement_cases(X: Any, y: np.ndarray, given: Namespace):
+    """What is fitted: its name, the estimator there and here, and the rows with their columns."""
+    shared = {"C": given.C, "tol": given.tol, "max_iter": given.max_iter}
+    weight = np.random.default_rng(0).integers(0, 4, len(y)).astype(float)
+    per_class = {"class_weight": {1.0: 2.0}}
+
+    def hinge(**more: Any):
+        more = shared | {"solver": "ocas"} | more
+        return lambda client: ours.LinearSVC(**more, client=client), lambda: LinearSVC(**more)
+
+    yield "hinge, CSR", *hinge(), {"X": X, "y": y}
+    yield "hinge, CSR, both weights", *hinge(**per_class), {"X": X, "y": y, "weight": weight}
+    if X.shape[1] < 1000:
+        dense = X.toarray()
+        yield "hinge, dense", *hinge(), {"X": dense, "y": y}
+        yield (
+            "hinge, dense, both weights",
+            *hinge(**per_class),
+            {"X": dense, "y": y, "weight": weight},
+        )
+    yield (
+        "ranks in queries of 100 rows, CSR",
+        lambda client: ours.RankSVM(**shared, client=client),
+        lambda: RankSVM(**shared),
+        {"X": X, "y": y, "qid": np.arange(len(y)) // QUERY},
+    )
+
+
+def named(columns: dict[str, Any]) -> dict[str, Any]:
+    """Columns beside X and y under the names a local fit gives them."""
+    names = {"weight": "sample_weight", "qid": "qid"}
+    return {names[key]: column for key, column in columns.items() if key in names}
 
 
 def apart(model: Any, local: Any) -> float:
@@ -90,7 +138,8 @@ def repeated(X: sp.csr_matrix, y: np.ndarray, rows: int, first: int) -> Dataset:
     return Dataset(X[take], y[take])
 
 
-def speed(given: Namespace, client: Client) -> None:
+def speed(given: Namespace, client: Client) -> str:
+    rows = []
     for name in options.set_names(given):
         X, y = options.load(name, given)
         X = X.astype(np.float32)
@@ -106,15 +155,19 @@ def speed(given: Namespace, client: Client) -> None:
             for k in range(given.partitions)
         ]
         model = ours.LinearSVC(**shared, client=client).fit(parts)
+        client.cancel(sent)
         whole = repeated(X, y, n, 0)
         local = LinearSVC(**shared, n_jobs=2).fit(whole.X, whole.y)
-        ours_s, theirs = seconds_per_iteration(model), seconds_per_iteration(local)
-        print(
-            f"{name} repeated to {n} rows, C = {C:.3g}, {given.partitions} partitions\n"
-            f"  cluster  {model.certificate_}\n  local    {local.certificate_}\n"
-            f"  seconds an iteration {ours_s:.4f} and {theirs:.4f}: {ours_s / theirs:.2f} times; "
-            f"{1e3 * (ours_s - theirs):.1f} ms an iteration more"
-        )
+        there, here = seconds_per_iteration(model), seconds_per_iteration(local)
+        for who, one, each in (("two workers", model, there), ("one process", local, here)):
+            proof = one.certificate_
+            rows.append([f"{name} to {n} rows", who, f"{proof.primal:.8g}", proof.n_iter])
+            rows[-1] += [f"{proof.relative_gap:.1e}", proof.seconds, 1e3 * each]
+        ratio = model.certificate_.seconds / local.certificate_.seconds
+        rows.append(["", "ratio", "", "", "", f"{ratio:.2f}", f"{there / here:.2f}"])
+        rows.append(["", "difference", "", "", "", "", f"{1e3 * (there - here):.1f}"])
+    header = ["rows", "by", "objective", "iterations", "relative gap", "seconds"]
+    return table([*header, "ms an iteration"], rows)
 
 
 def seconds_per_iteration(model: Any) -> float:
@@ -122,7 +175,8 @@ def seconds_per_iteration(model: Any) -> float:
     return float(np.median(np.diff([step.seconds for step in model.history_[2:]])))
 
 
-def start(given: Namespace, client: Client) -> None:
+def start(given: Namespace, client: Client) -> str:
+    rows = []
     for name in options.set_names(given):
         X, y = options.load(name, given)
         parts = parts_of(X, y, given.partitions)
@@ -130,33 +184,30 @@ def start(given: Namespace, client: Client) -> None:
             began = time.perf_counter()
             model = ours.LinearSVC(C=given.C, tol=given.tol, start=how, client=client).fit(parts)
             first = model.history_[min(1, len(model.history_) - 1)]
-            print(
-                f"{name}, {given.partitions} partitions, start {how}: {model.n_iter_} iterations, "
-                f"{time.perf_counter() - began:.2f} s in all, gap after one iteration "
-                f"{first.relative_gap:.2e}, {model.certificate_}",
-                flush=True,
-            )
+            seconds = time.perf_counter() - began
+            rows.append([name, given.partitions, how, model.n_iter_, seconds])
+            rows[-1] += [f"{first.relative_gap:.1e}", f"{model.certificate_.relative_gap:.1e}"]
+    header = ["set", "partitions", "start", "iterations", "seconds in all"]
+    return table([*header, "gap after one iteration", "gap"], rows)
 
 
-def latency(given: Namespace, client: Client) -> None:
+def latency(given: Namespace, client: Client) -> str:
     rng = np.random.default_rng(0)
+    rows = []
     for parts in (1, 2, 4, 8, 16):
         for d in (10, 100_000):
             n = 500 * parts
             X = sp.random_array((n, d), density=min(1.0, 100 / d), rng=rng, format="csr")
             y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
-            rounds, began = count_rounds(), time.perf_counter()
+            rounds = count_rounds()
             model = ours.LinearSVC(C=1.0, tol=1e-9, max_iter=12, client=client)
-            with rounds, np.errstate(all="ignore"):
+            with rounds, np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
                 model.fit(parts_of(sp.csr_matrix(X), y, parts))
-            steps = model.history_[1:]
-            spent = (steps[-1].seconds - steps[0].seconds) if len(steps) > 1 else float("nan")
-            iterations = max(len(steps) - 1, 1)
-            print(
-                f"{parts} partitions, d = {d}: {1e3 * spent / iterations:.1f} ms an iteration, "
-                f"{rounds.count / model.n_iter_:.1f} rounds; {time.perf_counter() - began:.1f} s",
-                flush=True,
-            )
+            each = 1e3 * seconds_per_iteration(model)
+            rows.append([parts, d, each, f"{rounds.count / model.n_iter_:.1f}"])
+    header = ["partitions", "features", "ms an iteration", "rounds of tasks an iteration"]
+    return "500 rows a partition: nearly all of it is scheduling.\n\n" + table(header, rows)
 
 
 class count_rounds:
@@ -178,6 +229,14 @@ class count_rounds:
         from maxmargin.distributed.cluster import Cluster
 
         Cluster.run = self._run  # type: ignore[method-assign]
+
+
+SECTIONS = {
+    "agreement": ("The same objective", agreement),
+    "speed": ("Two workers of one thread, and one process of two threads", speed),
+    "start": ("From zero, and from averaged answers of the partitions", start),
+    "latency": ("What a round of tasks costs", latency),
+}
 
 
 if __name__ == "__main__":

@@ -14,12 +14,15 @@ import scipy.sparse as sp
 
 from maxmargin import data
 
+OWN_SPLIT = ("a1a", "a2a")
+
 
 @dataclass
 class Set:
     name: str
     X: object  # dense or CSR
     y: np.ndarray
+    given: int | None = None  # rows that the set itself calls training rows: the first ones
 
     @property
     def n(self) -> int:
@@ -48,6 +51,26 @@ def read(path: str, rows: int | None, seed: int, dense: bool = True) -> Set:
     if sp.issparse(X) and not dense:
         return Set(name, X.tocsr(), y)
     return Set(name, scaled(X.toarray() if sp.issparse(X) else np.asarray(X)), y)
+
+
+def read_with_test(path: str, rows: int | None, seed: int) -> Set:
+    """As `read`; a whole set is joined with the rows of NAME.t.svm beside NAME.svm, if any.
+
+    The families of `OWN_SPLIT` keep their own division into training and test rows, others are
+    divided at random, as in the paper.
+    """
+    stem = path.removesuffix(".svm")
+    name = os.path.basename(stem)
+    if rows is not None or not os.path.exists(f"{stem}.t.svm"):
+        return read(path, rows, seed)
+    train, test = data.open(path), data.open(f"{stem}.t.svm")
+    d = max(train.X.shape[1], test.X.shape[1])
+    X = np.zeros((len(train.y) + len(test.y), d))
+    for part, first in ((train, 0), (test, len(train.y))):
+        X[first : first + len(part.y), : part.X.shape[1]] = part.X.toarray()
+    y = np.concatenate([train.y, test.y])
+    given = len(train.y) if name in OWN_SPLIT else None
+    return Set(name, scaled(X), np.where(y == y.max(), 1.0, -1.0), given)
 
 
 def scaled(X: np.ndarray) -> np.ndarray:

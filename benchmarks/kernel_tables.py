@@ -31,7 +31,9 @@ HEADS = {
     "errors": (
         "Test errors",
         "Per cent on random 70 / 30 splits, C and gamma by 10-fold cross-validation; mean and "
-        "standard deviation over 5 splits, beside Table 1 of the paper (100 splits).",
+        "standard deviation over the splits, beside Table 1 of the paper (100 splits, 2D-SVM with "
+        "clipped gap). a1a and a2a keep their own test rows, as there; of w1a there are none here, "
+        "and liver is the newer version of the set, with another target and one feature less.",
     ),
     "large": (
         "Large fits",
@@ -52,9 +54,16 @@ TABLE_1 = {
     "fourclass": (0.04, 0.14),
     "german": (24.84, 2.29),
     "svmguide3": (16.60, 1.77),
-    "covtype": (23.92, 1.69),
-    "ijcnn1": (4.38, 0.93),
+    "covtype-2000": (23.92, 1.69),
+    "covtype-5000": (20.73, 0.83),
+    "ijcnn1-2000": (4.38, 0.93),
+    "ijcnn1-5000": (2.70, 0.45),
+    "a1a": (15.89, 0.21),
+    "a2a": (15.74, 0.27),
+    "w1a": (2.18, 0.06),
     "splice": (8.93, 0.88),
+    "svmguide1": (3.01, 0.33),
+    "mushrooms": (0.00, 0.00),
 }
 
 
@@ -62,10 +71,12 @@ def beside_the_paper(rows: dict[str, dict]) -> dict[str, dict]:
     """Test errors with those of the paper, and how many of its standard deviations apart."""
     result = {}
     for title, row in rows.items():
-        error, std = TABLE_1.get(title.split(" ")[0], (None, None))
-        paper = {} if error is None else {"error": error, "std": std}
-        apart = {} if error is None else {"in std": (row["test"]["error"] - error) / std}
-        result[title] = row | {"paper": paper, "difference": apart}
+        name, n = title.split(" ")[0], int(title.split("(")[1].split(" ")[0])
+        error, std = TABLE_1.get(name) or TABLE_1[f"{name}-{2000 if n < 3500 else 5000}"]
+        apart = row["test"]["error"] - error
+        # as precise as the paper prints them: a mean of 0.00 with 0.00 has no unit to measure in
+        apart = {"in std": apart / std} if std else {"in std": 0.0} if apart < 0.005 else {}
+        result[title] = row | {"paper": {"error": error, "std": std}, "difference": apart}
     return result
 
 

@@ -1,0 +1,27 @@
+"""Reports in Markdown whose sections are measured one at a time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def table(header: list[str], rows: list[list]) -> str:
+    """A table; numbers with three digits."""
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    for row in rows:
+        cells = [f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def put(path: Path, head: list[str], titles: list[str], measured: dict[str, str]) -> None:
+    """Puts the sections measured, by title, into a report in the place of older ones."""
+    kept = {}
+    if path.is_file():
+        for part in path.read_text().split("\n## ")[1:]:
+            title, _, text = part.partition("\n")
+            kept[title] = text.strip()
+    kept |= measured
+    parts = [*head, *(f"## {title}\n\n{kept[title]}" for title in titles if title in kept)]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n\n".join(parts) + "\n")
