@@ -3,6 +3,7 @@
 #include "common.hpp"
 #include "kernel/columns.hpp"
 #include "kernel/functions.hpp"
+#include "kernel/pull.hpp"
 #include "kernel/rows.hpp"
 #include "kernel/starts.hpp"
 #include "kernel/two_variable.hpp"
@@ -45,6 +46,30 @@ std::vector<Range> ranges_of(const RangeArray& ranges, std::size_t n) {
       result.push_back({static_cast<std::size_t>(begin), static_cast<std::size_t>(end)});
   }
   return result;
+}
+
+template <class Value>
+void define_pull(nb::module_& m) {
+  using Matrix = nb::ndarray<const Value, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+  m.def(
+      "gaussian_pull",
+      [](double gamma, Matrix points, In<double> norms, In<double> weights, Matrix b, Out<double> f,
+         OutMatrix<double> s, Pool& pool) {
+        check_length(norms.shape(0), points.shape(0), "norms");
+        check_length(weights.shape(0), points.shape(0), "weights");
+        check_length(b.shape(1), points.shape(1), "the rows of b");
+        check_length(f.shape(0), b.shape(0), "f");
+        check_length(s.shape(0), b.shape(0), "s");
+        check_length(s.shape(1), b.shape(1), "the rows of s");
+        gaussian_pull(gamma,
+                      WeightedPoints<Value>{points.data(), norms.data(), weights.data(),
+                                            points.shape(0), points.shape(1)},
+                      b.data(), b.shape(0), f.data(), s.data(), pool);
+      },
+      Release(), nb::arg("gamma"), nb::arg("points").noconvert(), nb::arg("norms"),
+      nb::arg("weights"), nb::arg("b").noconvert(), nb::arg("f").noconvert(),
+      nb::arg("s").noconvert(), nb::arg("pool"),
+      "f[j] = sum_q weights[q] k(b[j], points[q]), and s[j] the same sum of the points");
 }
 
 // Kernel rows together with the arrays they look into.
@@ -117,6 +142,8 @@ void bind_functions(nb::module_& m) {
       Release(), nb::arg("function"), nb::arg("rows"), nb::arg("norms"), nb::arg("points"),
       nb::arg("point_norms"), nb::arg("out").noconvert(), nb::arg("pool"),
       "out[q, i] = k(x_i, points[q])");
+  define_pull<float>(m);
+  define_pull<double>(m);
   m.def(
       "fill_symmetric",
       [](const KernelFunction& k, OutMatrix<double> products, std::size_t row, std::size_t column,

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin import _core
 from maxmargin.solvers.kernels import Kernel
 from maxmargin.solvers.subspace import Subspace, is_wide, squared_norms
 
@@ -71,6 +72,7 @@ class Residual:
         random: np.random.Generator,
     ) -> None:
         self.kernel: Kernel = subspace.kernel
+        self.pool = subspace.pool
         used = np.flatnonzero(l)
         self.rows = used
         if len(used) > count:
@@ -174,6 +176,17 @@ class Residual:
         np.minimum(exponent, 0, out=exponent)
         return np.exp(exponent, out=exponent).astype(np.float64, copy=False)
 
+    def pull(self, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """f(b) and ``sum_q v_q k(b, t_q) t_q / f(b)`` of the Gaussian kernel for some b (rows)."""
+        f, s = np.empty(len(b)), np.empty(b.shape)
+        if len(self._blocks) == 1:
+            points = self._blocks[0]
+            _core.gaussian_pull(self.kernel.gamma, points, self.norms, self.v, b, f, s, self.pool)
+        else:
+            weights = self.gaussian(b) * self.v
+            f, s = weights.sum(axis=1), self.combine(weights)
+        return f, np.divide(s, f[:, None], out=b.astype(s.dtype), where=f[:, None] != 0)
+
     def quotients(self, b: np.ndarray) -> np.ndarray:
         """``f(b)^2 / k(b, b)``: what adding b takes from ||r||^2, if phi(b) were new altogether."""
         f, own = self.values(b)
@@ -195,19 +208,11 @@ def pre_image(
 
 def fixed_points(residual: Residual, b: np.ndarray, search: Search) -> np.ndarray:
     """Follows some b (rows) to fixed points of the Gaussian kernel; f^2 never falls."""
-
-    def look(b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """f(b), and where the fixed-point iteration goes from there."""
-        weights = residual.gaussian(b) * residual.v
-        f = weights.sum(axis=1)
-        safe = np.where(f == 0, 1.0, f)[:, None]
-        return f, np.where(f[:, None] == 0, b, residual.combine(weights / safe))
-
-    f, target = look(b)
+    f, target = residual.pull(b)
     step = np.ones(len(b))
     for _ in range(search.iterations):
         tried = b + step.astype(b.dtype)[:, None] * (target - b).astype(b.dtype)
-        f_tried, target_tried = look(tried)
+        f_tried, target_tried = residual.pull(tried)
         better = f_tried**2 > f**2
         growth = np.where(better, f_tried**2 - f**2, 0.0) / np.maximum(f_tried**2, 1e-300)
         f = np.where(better, f_tried, f)

@@ -1,0 +1,28 @@
+// Where the points of a residual pull a point of the Gaussian kernel: one step of the fixed-point
+// iteration for pre-images.
+//
+//   f_j = sum_q v_q k(b_j, t_q)        s_j = sum_q v_q k(b_j, t_q) t_q
+//
+// One pass over the points for all b_j, threaded, the same result for any number of threads.
+#pragma once
+#include <cstddef>
+
+#include "base/parallel.hpp"
+
+namespace maxmargin {
+
+// Points t_q with their squared norms and weights v_q, rows of m x d numbers.
+template <class Value>
+struct WeightedPoints {
+  const Value* values;
+  const double* norms;
+  const double* weights;
+  std::size_t m, d;
+};
+
+// b: count x d; f: count; s: count x d
+template <class Value>
+void gaussian_pull(double gamma, const WeightedPoints<Value>& points, const Value* b,
+                   std::size_t count, double* f, double* s, Pool& pool);
+
+}  // namespace maxmargin
