@@ -23,6 +23,7 @@ from maxmargin.data.arrays import ArrayRows
 from maxmargin.data.blocks import BlockSource
 
 EPOCHS = 10  # on each block, as in both papers
+EPOCHS_A_LOOK = 3  # after so many, rows that were set aside wrongly come back
 Snapshot = Callable[[np.ndarray], None]
 
 
@@ -61,9 +62,12 @@ def descend(X, y: np.ndarray, ids: np.ndarray, C: float, alpha: np.ndarray, w: n
     """Epochs over the rows of one block; the steps of all other rows stay in w."""
     rows = ArrayRows(X)
     a = alpha[ids]
-    descent = _core.DualDescent(rows.core, C * y, a, w, 0, rows.pool)
-    for _ in range(EPOCHS):
+    descent = _core.DualDescent(rows.core, C * y, a, w, 0)
+    for epoch in range(EPOCHS):
+        if epoch % EPOCHS_A_LOOK == 0:
+            descent.look(rows.predict(w), rows.pool)
         descent.epoch(rows.pool)
+    descent.copy_dual(a)
     alpha[ids] = a
 
 

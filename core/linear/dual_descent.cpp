@@ -15,6 +15,8 @@ constexpr std::size_t kPollEntries = 1 << 18;  // non-zeros between two looks at
 // Visits ahead of which a row's state, and then its entries, are asked for.
 constexpr std::size_t kStateAhead = 8, kEntriesAhead = 4;
 
+constexpr std::size_t kUnit = 4;  // rows that a shuffle may keep together
+
 double label(double q) { return q < 0 ? -1.0 : 1.0; }
 }  // namespace
 
@@ -44,12 +46,21 @@ DualDescent::DualDescent(const Rows& rows, const double* q, const double* a0, do
   }
 }
 
+// While most rows are visited, a few that lie side by side stay together: they share lines and
+// pages of memory, and a visit is mostly a wait for those.
+void DualDescent::shuffle() {
+  const std::size_t unit = 2 * active_ > state_.size() ? kUnit : 1;
+  std::uint32_t* order = order_.data() + random_.below(active_ % unit + 1);
+  for (std::size_t k = active_ / unit; k > 1; --k)
+    std::swap_ranges(order + (k - 1) * unit, order + k * unit, order + random_.below(k) * unit);
+}
+
 template <class View>
 DualDescent::Epoch DualDescent::visit(const View& rows, Stop* stop) {
   Epoch epoch;
   double most = -kInfinity, least = kInfinity;  // extreme projected gradients met
   std::uint32_t* order = order_.data();
-  for (std::size_t k = active_; k > 1; --k) std::swap(order[k - 1], order[random_.below(k)]);
+  shuffle();
   // By whether a_i sits at that bound. Which it does is as good as random: tables, not branches.
   const double aside_above[2] = {kInfinity, upper_}, aside_below[2] = {-kInfinity, lower_};
   const double most_gradient[2] = {kInfinity, 0.0}, least_gradient[2] = {-kInfinity, 0.0};

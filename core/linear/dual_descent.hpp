@@ -53,6 +53,7 @@ class DualDescent {
     double a, q;
     double norm;  // ||x_i||^2, kUnknown before the first visit
   };
+  void shuffle();  // the order of the rows to visit
   template <class View>
   Epoch visit(const View& rows, Stop* stop);
   bool is_wanted(const State& row, double G) const;

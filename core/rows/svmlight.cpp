@@ -40,7 +40,7 @@ struct Piece {
   std::size_t rows = 0, entries = 0;           // what it found
   std::uint64_t least_index = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t index_end = 0;  // one past the largest index
-  std::optional<Fault> fault;
+  std::optional<Fault> fault = std::nullopt;
   bool needs_wider_index = false;
 };
 
