@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks import stream_report
 from benchmarks.datasets.base import locate
 from benchmarks.paths import RESULTS, data_folder
 from maxmargin import StreamSVC
@@ -70,8 +71,7 @@ def main() -> None:
         "average_precision": float(average_precision_score(y, scores)),
     }
     print(json.dumps(facts, indent=1))
-    chosen.out.mkdir(parents=True, exist_ok=True)
-    (chosen.out / "sequences.json").write_text(json.dumps(facts, indent=1))
+    stream_report.write(chosen.out, {stream_report.STRINGS: stream_report.strings(facts)})
 
 
 if __name__ == "__main__":

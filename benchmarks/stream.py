@@ -21,12 +21,12 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import machine, options
+from benchmarks import machine, options, stream_report
 from benchmarks.block_minimisation import block_minimisation, selective_block_minimisation
 from benchmarks.paths import BUILD
 from maxmargin import LinearSVC, StreamSVC
 from maxmargin.data import ArraySource, Block, open_source, write_store
-from maxmargin.models.stream_training import OTHER_VECTORS, UNDER_WAY
+from maxmargin.models.stream_training import OTHER_VECTORS, UNDER_WAY, parse_bytes
 
 TARGET = 1e-3
 MOMENTS = 60  # of a run that are scored
@@ -195,7 +195,8 @@ def effect_of_memory(name: str, C: float, chosen) -> dict:
             "cached": model.history_[-1].cached,
         }
         print(f"  {name} C={C:g} cache {share:.0%}: {certificate}", flush=True)
-    return {"set": name, "C": C, "runs": runs}
+    exact = LinearSVC(C=C, fit_intercept=False, tol=1e-5).fit(X.astype(np.float32), y)
+    return {"set": name, "C": C, "optimum": exact.certificate_.dual, "runs": runs}
 
 
 def draw(results: list[dict], memories: list[dict], path: Path) -> None:
@@ -244,6 +245,7 @@ def large_file(gigabytes: float, chosen) -> dict:
         rows = len(y) * copies
         facts = {"file": path.stat().st_size, "rows": rows, "alpha": 8 * rows}
         facts |= {"memory": chosen.memory, **json.loads(done.stdout)}
+        facts["beyond"] = facts["peak"] - parse_bytes(chosen.memory) - facts["alpha"]
     finally:
         path.unlink()
     print(json.dumps(facts, indent=1))
@@ -274,7 +276,7 @@ def main() -> None:
     chosen = p.parse_args()
     if chosen.large is not None:
         facts = large_file(chosen.large, chosen)
-        options.write(chosen, "stream-memory.json", json.dumps(facts, indent=1))
+        stream_report.write(chosen.out, {stream_report.LARGE: stream_report.large(facts)})
         return
     results, memories = [], []
     for name in (chosen.sets or "covtype,imdb,ijcnn1").split(","):
@@ -284,6 +286,11 @@ def main() -> None:
     about = {"machine": machine.describe(chosen.threads), "results": results, "memory": memories}
     options.write(chosen, "stream.json", json.dumps(about, indent=1))
     draw(results, memories, chosen.out / "stream.png")
+    sections = {
+        stream_report.RACE: stream_report.race(results),
+        stream_report.MEMORY: stream_report.memory(memories),
+    }
+    stream_report.write(chosen.out, sections)
 
 
 if __name__ == "__main__":
