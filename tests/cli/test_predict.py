@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from maxmargin import data
+from maxmargin.data.blocks import BLOCK_BYTES
 from maxmargin.models import load_model
 
 
@@ -186,3 +187,31 @@ def test_roc_area_counts_ties_half():
     assert roc_area(positive, np.zeros(4)) == 0.5
     assert roc_area(positive, np.array([2.0, 1.0, 2.0, 2.0])) == 0.75
     assert np.isnan(roc_area(np.array([True, True]), np.zeros(2)))
+
+
+@pytest.mark.parametrize("name", ["two.t.svm", "three.t.svm", "words.csv"])
+def test_rows_read_piece_by_piece_give_the_same_lines(run, trained, name):
+    model = f"{name.replace('.t.svm', '.svm')}.model"
+    if name == "two.t.svm":  # more than one piece
+        with open(name) as few, open("many.svm", "w") as many:
+            text = few.read()
+            many.write(text * (2 * BLOCK_BYTES // len(text)))
+        name = "many.svm"
+    whole = run("predict", "--scores", name, model)
+    pieces = run("predict", "--scores", "--from-disk", name, model)
+    assert pieces.exit_code == 0, pieces.stderr
+    assert (pieces.stdout, pieces.stderr) == (whole.stdout, whole.stderr)
+
+
+def test_pieces_are_no_line_of_json(run, trained):
+    outcome = run("predict", "--json", "--from-disk", "two.t.svm", "two.svm.model")
+    assert outcome.exit_code == 2
+    assert "--json is one line for all rows" in " ".join(outcome.stderr.split())
+
+
+def test_pieces_that_break_off_leave_no_file(run, trained, folder):
+    with open("broken.svm", "w") as file:
+        file.write("1 1:1\n" * 2000 + "1 1:x\n")
+    outcome = run("predict", "--from-disk", "broken.svm", "two.svm.model", "out")
+    assert outcome.exit_code == 1 and "broken.svm" in outcome.stderr
+    assert not os.path.exists("out")

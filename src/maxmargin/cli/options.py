@@ -96,6 +96,13 @@ FromDisk = Annotated[
         help="Leave the rows on disk and read them in every pass: for data larger than memory.",
     ),
 ]
+PiecesFromDisk = Annotated[
+    bool,
+    typer.Option(
+        "--from-disk",
+        help="Read and score the rows piece by piece: for data larger than memory.",
+    ),
+]
 Target = Annotated[
     str | None,
     typer.Option(

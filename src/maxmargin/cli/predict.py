@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -31,31 +33,48 @@ def predict(
     qid: options.Query = None,
     zero_based: options.ZeroBased = None,
     dtype: options.Numbers = "float32",
+    from_disk: options.PiecesFromDisk = False,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
     """Print the predicted label of every row, one a line; of a rank model, its score."""
-    from maxmargin.cli.rows import model_and_rows
+    from maxmargin.cli.rows import model_and_rows, pieces_for, read_for
 
-    kept, dataset = model_and_rows(
-        model, data, format, text, target, qid, zero_based, threads, dtype
-    )
-    predictions = kinds.machine_of(kept).predict(kept, dataset.X, threads, scores)
-    _write(_json(predictions) if json else _lines(predictions), out)
-    if predictions.labels is not None:
-        say_accuracy(kept.classes, predictions.labels, dataset, Messages(quiet))
+    if json and from_disk:
+        raise typer.BadParameter("--json is one line for all rows: leave out --from-disk")
+    about = (model, data, format, text, target, qid, zero_based, threads, dtype)
+    kept, read = model_and_rows(*about, reader=pieces_for if from_disk else read_for)
+    pieces: Iterable[Dataset] = read if from_disk else [read]
+    machine, told = kinds.machine_of(kept), Told()
+    with writing(out) as write:
+        for piece in pieces:
+            predictions = machine.predict(kept, piece.X, threads, scores)
+            write(_json(predictions) if json else _lines(predictions))
+            if predictions.labels is not None:
+                told.add(kept.classes, predictions.labels, piece)
+    told.say(Messages(quiet))
 
 
-def say_accuracy(classes, labels, dataset: Dataset, messages: Messages) -> None:
-    """How many are right, if the file has labels that the model knows."""
-    from maxmargin.cli.rows import label_names
+class Told:
+    """How many predictions are right, if the file has labels that the model knows."""
 
-    if dataset.y is None:
-        return
-    truth = label_names(dataset.y)
-    if set(truth) <= set(label_names(classes)):  # else they are placeholders
-        right = sum(map(str.__eq__, label_names(labels), truth))
-        messages.say(f"accuracy {right / len(truth):.4%} ({right} of {len(truth)})")
+    def __init__(self) -> None:
+        self.right, self.total, self.unknown = 0, 0, False
+
+    def add(self, classes, labels, dataset: Dataset) -> None:
+        from maxmargin.cli.rows import label_names
+
+        if dataset.y is None:
+            return
+        truth = label_names(dataset.y)
+        self.total += len(truth)
+        self.right += sum(map(str.__eq__, label_names(labels), truth))
+        self.unknown |= not set(truth) <= set(label_names(classes))  # then they are placeholders
+
+    def say(self, messages: Messages) -> None:
+        if self.total and not self.unknown:
+            share = f"{self.right / self.total:.4%}"
+            messages.say(f"accuracy {share} ({self.right} of {self.total})")
 
 
 def _lines(predictions: Predictions) -> str:
@@ -75,12 +94,14 @@ def _json(predictions: Predictions) -> str:
     return json_line({name: part.tolist() for name, part in parts.items() if part is not None})
 
 
-def _write(text: str, out: str) -> None:
+@contextmanager
+def writing(out: str) -> Iterator[Callable[[str], Any]]:
+    """What takes text to its place; a file appears there when all of it is written."""
     from maxmargin.data import write_atomically
 
     if out == "-":
-        sys.stdout.write(text)
+        yield sys.stdout.write
         sys.stdout.flush()
     else:
         with write_atomically(out) as file:
-            file.write(text.encode())
+            yield lambda text: file.write(text.encode())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
@@ -145,11 +146,38 @@ def read_for(model: Model, source: str, **options: Any) -> Dataset:
         return strings_for(source, **options)
     if options.pop("text", None) is not None:
         raise ValueError(f"{source}: --text is for models of strings, and this one is of numbers")
-    dataset = read(source, **options)
+    return suited_to(model, read(source, **options))
+
+
+def suited_to(model: Model, dataset: Dataset) -> Dataset:
+    """Rows with the columns of the model; refused if they are others."""
     _check_names(dataset, model)
     _check_base(dataset, model)
     dataset.X = _as_wide_as(model.n_features, dataset)
     return dataset
+
+
+def pieces_for(model: Any, source: str, **options: Any) -> Iterator[Dataset]:
+    """`read_for` block by block: no more than a few megabytes of rows are in memory."""
+    from maxmargin.data import Dataset
+    from maxmargin.models.labels import whole_numbers
+
+    rows = source_of([source], **options)
+    of_strings = getattr(model, "rows", None) == "strings"
+    if of_strings != (rows.kind == "strings"):
+        wanted, found = ("strings", "numbers") if of_strings else ("numbers", "strings")
+        raise ValueError(f"{rows.name}: its rows are {found}, and the model is of {wanted}")
+    whole = getattr(model, "classes", np.empty(0)).dtype.kind in "iu"
+    for block in rows.blocks():
+        y = whole_numbers(block.y) if whole and block.y is not None else block.y
+        piece = Dataset(
+            cast(Any, block.X),
+            y,
+            feature_names=rows.feature_names,
+            index_base=rows.index_base,
+            source=rows.name,
+        )
+        yield piece if of_strings else suited_to(model, piece)
 
 
 def strings_for(source: str, **options: Any) -> Dataset:
@@ -182,14 +210,15 @@ def model_and_rows(
     zero_based: bool | None,
     threads: int | None,
     dtype: str,
-) -> tuple[Any, Dataset]:
-    """A model, and the rows it is to score, read as the options of a command say."""
+    reader: Callable[..., Any] = read_for,
+) -> tuple[Any, Any]:
+    """A model, and the rows it is to score, read by `reader` as the options of a command say."""
     from maxmargin.models import load_model
 
     model = load_model(path)
     options: dict[str, Any] = {"format": format, "target": target, "qid": qid, "text": text}
     options |= {"zero_based": zero_based, "threads": threads, "dtype": dtype}
-    return model, read_for(model, source, **options)
+    return model, reader(model, source, **options)
 
 
 def label_names(classes: np.ndarray) -> list[str]:

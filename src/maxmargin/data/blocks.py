@@ -14,6 +14,8 @@ from typing import Protocol
 import numpy as np
 import scipy.sparse as sp
 
+BLOCK_BYTES = 4 << 20  # of a block, about: many to a budget of memory, few to a pass
+
 
 @dataclass(frozen=True)
 class Strings:

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import _core
-from maxmargin.data.blocks import Block, BlockSource, Strings
+from maxmargin.data.blocks import BLOCK_BYTES, Block, BlockSource, Strings
 from maxmargin.data.columns import Column, Wanted
 from maxmargin.data.dataset import Dataset
 from maxmargin.data.errors import DataError
@@ -23,7 +23,6 @@ from maxmargin.data.text_sources import FastaSource, SvmlightSource, Width
 
 SOURCE_FORMATS = ("svmlight", "csv", "parquet", "arrow", "fasta")
 _HEAD = 1 << 18
-BLOCK_BYTES = 4 << 20
 
 Paths = str | os.PathLike | Sequence[str | os.PathLike]
 

@@ -16,14 +16,13 @@ import pyarrow.ipc
 import scipy.sparse as sp
 
 from maxmargin import _core
-from maxmargin.data.blocks import Block, BlockSource, Strings
+from maxmargin.data.blocks import BLOCK_BYTES, Block, BlockSource, Strings
 from maxmargin.data.errors import DataError
 from maxmargin.data.files import write_atomically
 from maxmargin.data.fingerprints import as_bytes
 from maxmargin.data.shuffling import shuffled
 from maxmargin.data.store_layout import Description, Summary, batch_of, schema_of
 
-BLOCK_BYTES = 4 << 20
 COMPRESSIONS = (None, "lz4", "zstd")
 _FEW_LABELS = 1000
 

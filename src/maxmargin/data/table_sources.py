@@ -13,7 +13,7 @@ import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.parquet
 
-from maxmargin.data.blocks import Block
+from maxmargin.data.blocks import BLOCK_BYTES, Block
 from maxmargin.data.columns import Roles, Wanted, choose
 from maxmargin.data.csv_text import LABEL_TYPES, CsvText, column_types, labels_as
 from maxmargin.data.errors import DataError
@@ -24,7 +24,6 @@ from maxmargin.data.store_layout import strings_of
 from maxmargin.data.tables import Filled, check_numeric, damaged
 from maxmargin.data.text_sources import LINE_END, pieces
 
-BLOCK_BYTES = 4 << 20
 _HEAD = 1 << 18
 
 

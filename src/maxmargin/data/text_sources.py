@@ -17,18 +17,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import _core
-from maxmargin.data.blocks import Block, Strings
+from maxmargin.data.blocks import BLOCK_BYTES, Block, Strings
 from maxmargin.data.cpus import granted_cpus
 from maxmargin.data.errors import DataError
 from maxmargin.data.files import Unpacked
 from maxmargin.data.fingerprints import WatchedFile, as_bytes
 from maxmargin.data.reading_ahead import read_ahead
 
-PIECE_BYTES = 4 << 20
 LINE_END, ENTRY_END = b"\n", b"\n>"
 
 
-def pieces(path: str, ends: bytes, size: int = PIECE_BYTES) -> Iterator[np.ndarray]:
+def pieces(path: str, ends: bytes, size: int = BLOCK_BYTES) -> Iterator[np.ndarray]:
     """The unpacked bytes of a file in pieces of about `size`, each ending with a whole row.
 
     `ends` stands where a row ends; its first byte belongs to the row.
