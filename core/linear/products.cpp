@@ -104,6 +104,8 @@ void add_up(const double* parts, std::size_t count, std::size_t length, double* 
 }
 
 // Runs accumulate(range, part) over pieces of the rows, each into zeroed memory, and adds them up.
+// The last rows come first: a product before this one ended there and left them in a cache, and the
+// next one will begin where this one ends.
 template <class Accumulate>
 void sum_over_rows(std::size_t n, std::size_t parts, std::size_t length, double* sum, Pool& pool,
                    Accumulate accumulate, From from = From::zero) {
@@ -113,7 +115,8 @@ void sum_over_rows(std::size_t n, std::size_t parts, std::size_t length, double*
     return;
   }
   double* memory = pool.scratch(parts * length);
-  pool.run(parts, [&](std::size_t k) {
+  pool.run(parts, [&](std::size_t task) {
+    const std::size_t k = parts - 1 - task;
     double* part = memory + k * length;
     std::fill_n(part, length, 0.0);
     accumulate(part_of(n, parts, k), part);

@@ -31,10 +31,10 @@ def validated(estimator, X, y="no_validation", **options):
     return checked
 
 
-def check_labels(y: np.ndarray) -> None:
+def check_labels(y) -> None:
     """scikit-learn's `check_classification_targets`, which looks at y several times, where y might
-    not be labels: not numbers, not whole, or hardly any of them equal."""
-    if y.dtype.kind in "biuf":
+    not be labels: no array of numbers, not whole, or hardly any of them equal."""
+    if isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "biuf":
         classes = np.unique(y)
         if len(classes) <= len(y) // 2 and (classes == np.rint(classes)).all():
             return

@@ -29,8 +29,7 @@ LEAST_WORK, MUCH_WORK = 5.0, 1e8  # passes, but no more than so many entries
 WORK_SHARE = 0.3
 LEAST_FACTOR = 0.5  # by which an epoch reduces the gap, at best
 NEARLY_ALL = 0.8
-SAMPLE_ROWS = 2000  # that tell whether `start` is worth a pass
-START_SHARE = 0.1
+START_SHARE = 0.1  # of C that a start is worth making at
 DRIFT = 1e-9  # of ||w||^2 that rounding may have moved <w, v> by before w is made anew
 EPOCHS = 100_000  # a run that needs more (C huge beside the rows) is another solver's task
 
@@ -72,19 +71,17 @@ def solve(
 
 
 def start(rows: ArrayRows, loss: Hinge) -> tuple[np.ndarray | None, np.ndarray]:
-    """``a = s C`` with the best s and its w, if a sample of the rows says that s is not small;
-    else None and 0.
+    """``a = s C`` with the best s and its w, if s is not small; else None and 0.
 
     Where C is small most a_i end at their bound, and one product, which all threads share, takes
-    them there or near.
+    them there or near. Where C is large that is little beside the epochs to come.
     """
-    step = max(1, rows.n // SAMPLE_ROWS)
-    sample = loss.thinned(step)
-    if best_share(sample, rows.thinned(step).combine(sample.q)) < START_SHARE:
-        return None, np.zeros(rows.width)
     v = rows.combine(loss.q)
     s = best_share(loss, v)
-    return s * np.abs(loss.q), s * v
+    if s < START_SHARE:
+        return None, np.zeros(rows.width)
+    v *= s
+    return s * np.abs(loss.q), v
 
 
 def best_share(loss: Hinge, v: np.ndarray) -> float:
@@ -160,6 +157,7 @@ class Best:
         self.D = max(self.D, a_sum - (wv - 0.5 * ww))
         here = Point(w.copy(), p, R, ww)
         close = self.tol * here.P >= here.P - self.D
-        found = here if close else line_search(rows, loss, self.point, w, p)
+        first = self.point.w_squared == 0
+        found = here if close or first else line_search(rows, loss, self.point, w, p)
         if found.P < self.point.P:
-            self.point, self.is_combined = found, not close
+            self.point, self.is_combined = found, found is not here
