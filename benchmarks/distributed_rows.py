@@ -22,8 +22,8 @@ import numpy as np
 import scipy.sparse as sp
 from distributed import Client, LocalCluster
 
-from benchmarks import machine, options
-from benchmarks.reports import put, table
+from benchmarks import options
+from benchmarks.reports import measured_on, put, table
 from maxmargin import LinearSVC, RankSVM
 from maxmargin import distributed as ours
 from maxmargin.data import Dataset
@@ -51,8 +51,8 @@ def main() -> None:
         "# The same fits on a Dask cluster",
         "`python -m benchmarks.distributed_rows`. The cluster is a `LocalCluster` of two worker "
         "processes of one thread each; its network is the loopback of one machine.",
-        machine.sentence(machine.describe(given.threads)),
     ]
+    text += "\n\n" + measured_on("scipy", "dask", "distributed")
     titles = [title for title, _ in SECTIONS.values()]
     put(given.out / "distributed.md", head, titles, {title: text})
     print(text)

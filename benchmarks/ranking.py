@@ -27,17 +27,16 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import f1_score, roc_auc_score
 
-from benchmarks import machine, ranking_peers, svm_perf
-from benchmarks.options import cpus
+from benchmarks import ranking_peers, svm_perf
 from benchmarks.paths import RESULTS, data_folder
-from benchmarks.reports import put, table
+from benchmarks.reports import measured_on, put, table
 from maxmargin import MeasureSVC, RankSVM, data
 
 SVM_PERF_EPSILON = (0.1, 0.01)  # its default for ROC area, and a tenth
 SVM_PERF_SECONDS = {("f1", "a9a"): 97.6}
 SVM_RANK_SECONDS = 0.92  # MQ2008, three parts, c = 100
 PERCENT_C = 20.0  # SVM-perf's -c
-PACKAGES = ("maxmargin", "numpy", "scipy", "scikit-learn", "lightgbm", "mord")
+PACKAGES = ("scipy", "scikit-learn", "lightgbm", "mord")
 
 
 def fitted(make: Callable, repeat: int, *rows, **more):
@@ -225,15 +224,11 @@ SECTIONS = {
 }
 
 
-def head() -> list[str]:
-    seen = machine.describe(cpus())
-    seen["packages"] = {p: v for p in PACKAGES if (v := machine.installed(p))}
-    return [
-        "# Ranking, ordinal regression, and training for a measure",
-        "`python -m benchmarks.ranking`. Seconds are of a fit with the data in memory; those of "
-        "SVM-perf for F1 and of SVM-rank are of one earlier measurement on two cores.",
-        machine.sentence(seen),
-    ]
+HEAD = [
+    "# Ranking, ordinal regression, and training for a measure",
+    "`python -m benchmarks.ranking`. Seconds are of a fit with the data in memory; those of "
+    "SVM-perf for F1 and of SVM-rank are of one earlier measurement on two cores.",
+]
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -256,9 +251,10 @@ def main(arguments: list[str] | None = None) -> None:
         text += f"\n\n{chosen.note}"
         if chosen.timed:
             text += f" Best of {options.repeat} fits."
+        text += "\n\n" + measured_on(*PACKAGES)
         print(f"\n## {chosen.title}\n\n{text}", flush=True)
         titles = [each.title for each in SECTIONS.values()]
-        put(options.out, head(), titles, {chosen.title: text})
+        put(options.out, HEAD, titles, {chosen.title: text})
 
 
 if __name__ == "__main__":

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from benchmarks import machine
+from benchmarks.options import cpus
+
 
 def table(header: list[str], rows: list[list]) -> str:
     """A table; numbers with three digits."""
@@ -12,6 +15,14 @@ def table(header: list[str], rows: list[list]) -> str:
         cells = [f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def measured_on(*packages: str) -> str:
+    """Where a section was measured, and with which packages."""
+    seen = machine.describe(cpus())
+    versions = {name: machine.installed(name) for name in ("maxmargin", "numpy", *packages)}
+    seen["packages"] = {name: version for name, version in versions.items() if version}
+    return f"Measured on: {machine.sentence(seen)}"
 
 
 def put(path: Path, head: list[str], titles: list[str], measured: dict[str, str]) -> None:

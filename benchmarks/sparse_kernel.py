@@ -45,7 +45,6 @@ from maxmargin import KernelSVC, SparseKernelSVC, data
 SIZES = [10, 20, 50, 100, 200, 500, 1000]
 BASES = ["free", "training", "nystroem", "cholesky"]
 STORE = RESULTS / "sparse_kernel.json"
-# What SVM-perf's CPSP took on the two-core machine that all peers were measured on.
 SVM_PERF_RUNS = 3
 
 

@@ -3,8 +3,8 @@
     python -m benchmarks.stream --sets covtype --Cs 0.01 --share 0.1 --seconds 20
 
 Rows are converted once to a shuffled row store. Before each run its pages are dropped from the
-system's cache. Objectives are computed here from the w of each moment, outside the clock (those of
-maxmargin's own passes are its exact ones, and its last is checked here). Methods: maxmargin's
+system's cache. Objectives are computed here from the w of each moment, outside the clock, and
+maxmargin's own are checked. Methods: maxmargin's
 cached loops, block minimisation, selective block minimisation, scikit-learn's SGDClassifier by
 `partial_fit`, and Vowpal Wabbit where it is installed.
 """
@@ -16,7 +16,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,7 @@ from benchmarks.paths import BUILD
 from maxmargin import LinearSVC, StreamSVC
 from maxmargin.data import ArraySource, Block, open_source, write_store
 from maxmargin.models.stream_training import OTHER_VECTORS, UNDER_WAY, parse_bytes
+from maxmargin.solvers import cached_loops
 
 TARGET = 1e-3
 MOMENTS = 60  # of a run that are scored
@@ -60,12 +62,26 @@ def primal(X, y: np.ndarray, w: np.ndarray, C: float) -> float:
 
 
 def ours(path: Path, C: float, memory: int, seconds: float, clock: Clock, **more) -> StreamSVC:
-    began = time.perf_counter()
-    model = StreamSVC(
-        C=C, memory=memory, fit_intercept=False, tol=TARGET / 10, max_time=seconds, **more
-    ).fit(path)
-    clock.began = began
-    return model
+    with watched(clock):
+        return StreamSVC(
+            C=C, memory=memory, fit_intercept=False, tol=TARGET / 10, max_time=seconds, **more
+        ).fit(path)
+
+
+@contextmanager
+def watched(clock: Clock) -> Iterator[None]:
+    """Lets the clock see w after each block, as it sees that of the other methods."""
+    average = cached_loops.Trainer.average
+
+    def look(trainer: cached_loops.Trainer, share: float) -> None:
+        average(trainer, share)
+        clock(trainer.state.w[0])
+
+    cached_loops.Trainer.average = look
+    try:
+        yield
+    finally:
+        cached_loops.Trainer.average = average
 
 
 def blocks_of(method: Callable) -> Callable:
@@ -129,13 +145,14 @@ def curve_of(method: str, path: Path, X, y, C: float, memory: int, seconds: floa
     drop_pages(path)
     clock = Clock()
     model = METHODS[method](path, C, memory, seconds, clock)
+    step = max(1, len(clock.moments) // MOMENTS)
+    kept = clock.moments[::step] + clock.moments[-1:]
+    curve = [(seconds, primal(X, y, w, C)) for seconds, w in kept]
     if model is not None:
         final = primal(X, y, model.coef_[0], C)
         assert abs(final - model.certificate_.primal) <= 1e-6 * final, "it must be exact"
-        return [(p.seconds, p.primal) for p in model.history_]
-    step = max(1, len(clock.moments) // MOMENTS)
-    kept = clock.moments[::step] + clock.moments[-1:]
-    return [(seconds, primal(X, y, w, C)) for seconds, w in kept]
+        curve = sorted(curve + [(p.seconds, p.primal) for p in model.history_])
+    return curve
 
 
 def reached(curve: Curve, optimum: float) -> float | None:
@@ -225,29 +242,36 @@ def draw(results: list[dict], memories: list[dict], path: Path) -> None:
 
 
 def large_file(gigabytes: float, chosen) -> dict:
-    """Peak memory on a file many times the budget: covtype again and again."""
+    """Peak memory of the command on a file many times the budget: covtype again and again."""
     X, y = options.load("covtype", chosen)
     X = X.astype(np.float32)
     path = BUILD / "stream" / "large.arrow"
     path.parent.mkdir(parents=True, exist_ok=True)
     copies = max(1, round(gigabytes * 1e9 / (X.data.nbytes + X.indices.nbytes + 16 * len(y))))
     write_store(Repeated(X, y, copies), path)
+    model = path.with_suffix(".model")
+    arguments = ["train", "--kind", "stream", "-c", "1e-4", "-B", "-1", "--json"]
+    arguments += ["--memory", chosen.memory, str(path), str(model)]
     code = (
-        "import json, resource, sys; from maxmargin import StreamSVC\n"
-        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024\n"
-        "before = peak()\n"
-        "m = StreamSVC(C=1e-4, memory=sys.argv[2], fit_intercept=False).fit(sys.argv[1])\n"
-        "print(json.dumps({'before': before, 'peak': peak(), **m.certificate_.as_dict()}))"
+        "import re, sys; from maxmargin.cli.main import app\n"
+        "try: app(sys.argv[1:])\n"
+        "except SystemExit as end:\n"
+        "    if end.code: raise\n"
+        "status = open('/proc/self/status').read()\n"  # unlike getrusage, nothing of the parent
+        "print(re.search(r'VmHWM:\\s+(\\d+) kB', status)[1])"
     )
-    arguments = [sys.executable, "-c", code, str(path), chosen.memory]
+    command = [sys.executable, "-c", code, *arguments]
     try:
-        done = subprocess.run(arguments, capture_output=True, text=True, check=True)
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+        told, peak = done.stdout.strip().rsplit("\n", 1)
         rows = len(y) * copies
         facts = {"file": path.stat().st_size, "rows": rows, "alpha": 8 * rows}
-        facts |= {"memory": chosen.memory, **json.loads(done.stdout)}
+        facts |= {"memory": chosen.memory, "peak": 1024 * int(peak)}
+        facts |= json.loads(told)["certificate"]
         facts["beyond"] = facts["peak"] - parse_bytes(chosen.memory) - facts["alpha"]
     finally:
         path.unlink()
+        model.unlink(missing_ok=True)
     print(json.dumps(facts, indent=1))
     return facts
 

@@ -15,7 +15,9 @@ constexpr std::size_t kPollEntries = 1 << 18;  // non-zeros between two looks at
 // Visits ahead of which a row's state, and then its entries, are asked for.
 constexpr std::size_t kStateAhead = 8, kEntriesAhead = 4;
 
-constexpr std::size_t kUnit = 4;  // rows that a shuffle may keep together
+// Rows that a shuffle may keep together, and how many rows must be visited for that: fewer are in a
+// cache anyway.
+constexpr std::size_t kUnit = 4, kManyRows = 4096;
 
 double label(double q) { return q < 0 ? -1.0 : 1.0; }
 }  // namespace
@@ -46,13 +48,16 @@ DualDescent::DualDescent(const Rows& rows, const double* q, const double* a0, do
   }
 }
 
-// While most rows are visited, a few that lie side by side stay together: they share lines and
-// pages of memory, and a visit is mostly a wait for those.
+// While most of many rows are visited, a few that lie side by side stay together: they share lines
+// and pages of memory, and a visit is mostly a wait for those.
 void DualDescent::shuffle() {
-  const std::size_t unit = 2 * active_ > state_.size() ? kUnit : 1;
+  const std::size_t unit = active_ > kManyRows && 2 * active_ > state_.size() ? kUnit : 1;
   std::uint32_t* order = order_.data() + random_.below(active_ % unit + 1);
-  for (std::size_t k = active_ / unit; k > 1; --k)
-    std::swap_ranges(order + (k - 1) * unit, order + k * unit, order + random_.below(k) * unit);
+  for (std::size_t k = active_ / unit; k > 1; --k) {
+    std::uint32_t* last = order + (k - 1) * unit;
+    std::uint32_t* other = order + random_.below(k) * unit;
+    if (other != last) std::swap_ranges(last, last + unit, other);
+  }
 }
 
 template <class View>

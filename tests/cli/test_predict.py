@@ -4,7 +4,8 @@ import subprocess
 import numpy as np
 import pytest
 
-from maxmargin import data
+from maxmargin import LinearSVC, data
+from maxmargin.data import DataError
 from maxmargin.data.blocks import BLOCK_BYTES
 from maxmargin.models import load_model
 
@@ -209,9 +210,50 @@ def test_pieces_are_no_line_of_json(run, trained):
     assert "--json is one line for all rows" in " ".join(outcome.stderr.split())
 
 
-def test_pieces_that_break_off_leave_no_file(run, trained, folder):
-    with open("broken.svm", "w") as file:
-        file.write("1 1:1\n" * 2000 + "1 1:x\n")
-    outcome = run("predict", "--from-disk", "broken.svm", "two.svm.model", "out")
-    assert outcome.exit_code == 1 and "broken.svm" in outcome.stderr
+def test_pieces_that_break_off_leave_no_file(run, trained, monkeypatch):
+    """The fault comes after a piece was scored."""
+    from maxmargin.data.text_sources import SvmlightSource
+
+    def breaks_off(source):
+        yield next(iter(whole(source)))
+        raise DataError(f"{source.name}: cut short")
+
+    whole = SvmlightSource.blocks
+    monkeypatch.setattr(SvmlightSource, "blocks", breaks_off)
+    outcome = run("predict", "--from-disk", "two.t.svm", "two.svm.model", "out")
+    assert outcome.exit_code == 1 and "two.t.svm: cut short" in outcome.stderr
     assert not os.path.exists("out")
+
+
+@pytest.mark.parametrize("kind", ["rank", "ordinal", "measure", "kernel", "sparse-kernel"])
+def test_every_kind_predicts_piece_by_piece(run, folder, kind):
+    extra = ["-k", "5"] if kind == "sparse-kernel" else []
+    assert run("train", "-q", "two.svm", "m", "--kind", kind, *extra).exit_code == 0
+    whole = run("predict", "two.t.svm", "m")
+    pieces = run("predict", "--from-disk", "two.t.svm", "m")
+    assert pieces.exit_code == 0, pieces.stderr
+    assert pieces.stdout == whole.stdout
+
+
+def test_labels_are_the_same_as_whole_or_decimal_numbers(run, folder):
+    """A model made in Python may hold as 1.0 what a file has as 1."""
+    rows = data.open("two.svm")
+    LinearSVC().fit(rows.X, rows.y.astype(float)).save("m")
+    for option in ([], ["--from-disk"]):
+        assert "accuracy" in run("predict", "two.t.svm", "m", *option).stderr
+
+
+def test_pieces_of_a_store_are_scored_as_the_option_says(run, trained):
+    rows = data.open("two.t.svm", dtype="float64")
+    data.write_store(data.ArraySource(rows.X, rows.y), "two.arrow")
+    for dtype in ("float32", "float64"):
+        arguments = ["predict", "--scores", "--dtype", dtype, "two.arrow", "two.svm.model"]
+        assert run(*arguments, "--from-disk").stdout == run(*arguments).stdout
+
+
+def test_strings_are_no_rows_of_numbers(run, trained, folder):
+    with open("few.fasta", "w") as file:
+        file.write(">1\nACGT\n>-1\nACGA\n")
+    outcome = run("predict", "--from-disk", "few.fasta", "two.svm.model")
+    assert outcome.exit_code == 1
+    assert "its rows are strings, and the model is of numbers" in " ".join(outcome.stderr.split())

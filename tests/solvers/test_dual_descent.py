@@ -129,3 +129,17 @@ def test_a_short_run_still_has_a_model(svm):
     )
     assert solution.w.any() and solution.certificate.n_iter == 2
     assert 0 < solution.certificate.dual < solution.certificate.primal
+
+
+def test_the_best_point_of_a_short_run_is_not_zero(svm):
+    """The w of one epoch costs more than w = 0, but on the line to it there is a better one."""
+    X, y = svm.blobs(200, 5, noise=3.0)
+    solution = svm.solve("dual", X, y, 1.0, tol=1e-6, max_iter=1)
+    assert solution.w.any()
+    assert solution.certificate.primal < len(y)
+
+
+def test_seeds_give_different_orders_of_few_rows(svm):
+    X, y = svm.blobs(6, 3, noise=3.0)
+    runs = [svm.solve("dual", X, y, 1.0, tol=1e-14, max_iter=1, seed=s).w for s in range(6)]
+    assert any(not np.array_equal(runs[0], other) for other in runs[1:])

@@ -13,6 +13,8 @@ from maxmargin.cli import kinds, options
 from maxmargin.cli.console import Messages, json_line
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from maxmargin.cli.fitting import Predictions
     from maxmargin.data import Dataset
 
@@ -62,19 +64,25 @@ class Told:
         self.right, self.total, self.unknown = 0, 0, False
 
     def add(self, classes, labels, dataset: Dataset) -> None:
-        from maxmargin.cli.rows import label_names
-
         if dataset.y is None:
             return
-        truth = label_names(dataset.y)
+        truth = plain_names(dataset.y)
         self.total += len(truth)
-        self.right += sum(map(str.__eq__, label_names(labels), truth))
-        self.unknown |= not set(truth) <= set(label_names(classes))  # then they are placeholders
+        self.right += sum(map(str.__eq__, plain_names(labels), truth))
+        self.unknown |= not set(truth) <= set(plain_names(classes))  # then they are placeholders
 
     def say(self, messages: Messages) -> None:
         if self.total and not self.unknown:
             share = f"{self.right / self.total:.4%}"
             messages.say(f"accuracy {share} ({self.right} of {self.total})")
+
+
+def plain_names(labels: np.ndarray) -> list[str]:
+    """Labels as text, 1.0 as 1: files and models may hold the same labels as different numbers."""
+    return [
+        str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
+        for label in labels.tolist()
+    ]
 
 
 def _lines(predictions: Predictions) -> str:

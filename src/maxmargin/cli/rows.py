@@ -160,19 +160,17 @@ def suited_to(model: Model, dataset: Dataset) -> Dataset:
 def pieces_for(model: Any, source: str, **options: Any) -> Iterator[Dataset]:
     """`read_for` block by block: no more than a few megabytes of rows are in memory."""
     from maxmargin.data import Dataset
-    from maxmargin.models.labels import whole_numbers
 
     rows = source_of([source], **options)
     of_strings = getattr(model, "rows", None) == "strings"
     if of_strings != (rows.kind == "strings"):
         wanted, found = ("strings", "numbers") if of_strings else ("numbers", "strings")
         raise ValueError(f"{rows.name}: its rows are {found}, and the model is of {wanted}")
-    whole = getattr(model, "classes", np.empty(0)).dtype.kind in "iu"
     for block in rows.blocks():
-        y = whole_numbers(block.y) if whole and block.y is not None else block.y
+        X: Any = block.X
         piece = Dataset(
-            cast(Any, block.X),
-            y,
+            X if of_strings else X.astype(options["dtype"], copy=False),
+            block.y,
             feature_names=rows.feature_names,
             index_base=rows.index_base,
             source=rows.name,

@@ -23,7 +23,8 @@ _NUMERAL = re.compile(
     r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?inf(inity)?|nan|n/?a|null|\?",
     re.ASCII | re.IGNORECASE,
 )
-_MISSING = pa.array(["", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", "?"])
+# No array of Arrow's: the first one that is made of a list imports pandas, if there is one.
+_MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", "?"]
 _BLOCK = 1 << 22  # bytes read at a time; a line must fit
 _CONVERSION = re.compile(
     r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to \w+: invalid value '(.*)'",
@@ -76,7 +77,7 @@ def labels_as(column: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> Any:
     trimmed = pc.utf8_trim_whitespace(column)
     if pa.types.is_string(kind):
         return trimmed
-    missing = pc.is_in(trimmed, value_set=_MISSING)
+    missing = pc.is_in(trimmed, value_set=pa.array(_MISSING))
     try:
         return pc.if_else(missing, pa.scalar(None, pa.string()), trimmed).cast(kind)
     except pa.ArrowInvalid:

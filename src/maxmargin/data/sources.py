@@ -118,15 +118,15 @@ def open_source(
 def _table(
     path: str, kind: str, wanted: Wanted, dtype: np.dtype, text: str | None, mapped: bool
 ) -> BlockSource:
-    from maxmargin.data import table_sources  # it needs pyarrow, which is slow to import
-
     if kind == "arrow":
-        from maxmargin.data import store
+        from maxmargin.data import store  # it needs pyarrow, which is slow to import
 
         if store.is_store(path):
             options = {"target": wanted.target, "qid": wanted.qid, "weight": wanted.weight}
             refuse(path, "a row store", **options, text=text)
             return store.StoreSource(path, mapped=mapped)
+    from maxmargin.data import table_sources  # it needs all of pyarrow
+
     refuse(path, kind, mapped=mapped or None)
     makers: dict[str, Any] = {
         "csv": table_sources.CsvSource,

@@ -274,23 +274,34 @@ def block_of(description: Description, first: int, batch: pa.RecordBatch) -> Blo
         first,
         _rows_of(description, column, batch.num_rows),
         _labels_of(column[LABEL_NAME]) if LABEL_NAME in column else None,
-        weight=column[WEIGHT_NAME].to_numpy() if WEIGHT_NAME in column else None,
-        qid=column[QID_NAME].to_numpy() if QID_NAME in column else None,
+        weight=numbers_of(column[WEIGHT_NAME]) if WEIGHT_NAME in column else None,
+        qid=numbers_of(column[QID_NAME]) if QID_NAME in column else None,
     )
+
+
+def numbers_of(array: pa.Array) -> np.ndarray:
+    """A view of an array of numbers. Arrow's own `to_numpy` imports pandas where there is one: tens
+    of megabytes, which a budget of memory would feel."""
+    if array.null_count:
+        raise ValueError("it has missing values")
+    kind = np.dtype(array.type.to_pandas_dtype())
+    if len(array) == 0:
+        return np.empty(0, kind)
+    return np.frombuffer(array.buffers()[1], kind, len(array), array.offset * kind.itemsize)
 
 
 def _rows_of(description: Description, column: dict[str, pa.Array], n: int) -> Any:
     if description.kind == "strings":
         return strings_of(column[STRING_NAME])
     if description.kind == "dense":
-        return column[DENSE_NAME].flatten().to_numpy().reshape(n, description.features)
+        return numbers_of(column[DENSE_NAME].flatten()).reshape(n, description.features)
     indices, values = column[INDICES_NAME], column[VALUES_NAME]
-    starts = indices.offsets.to_numpy()
-    if not np.array_equal(starts, values.offsets.to_numpy()):
+    starts = numbers_of(indices.offsets)
+    if not np.array_equal(starts, numbers_of(values.offsets)):
         raise ValueError("its rows have more indices than values, or fewer")
-    flat = indices.values.to_numpy()
+    flat = numbers_of(indices.values)
     X = sp.csr_array(
-        (values.values.to_numpy(), flat, starts.astype(flat.dtype, copy=False)),
+        (numbers_of(values.values), flat, starts.astype(flat.dtype, copy=False)),
         shape=(n, description.features),
         copy=False,
     )
@@ -309,5 +320,7 @@ def _label_array(y: np.ndarray) -> np.ndarray:
 
 
 def _labels_of(array: pa.Array) -> np.ndarray:
+    if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
+        return numbers_of(array)
     values = array.to_numpy(zero_copy_only=False)
     return values.astype(str) if values.dtype.kind == "O" else values

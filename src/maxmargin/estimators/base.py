@@ -36,7 +36,8 @@ def check_labels(y) -> None:
     not be labels: no array of numbers, not whole, or hardly any of them equal."""
     if isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "biuf":
         classes = np.unique(y)
-        if len(classes) <= len(y) // 2 and (classes == np.rint(classes)).all():
+        whole = np.isfinite(classes).all() and (classes == np.rint(classes)).all()
+        if whole and 2 * len(classes) <= len(y):
             return
     check_classification_targets(y)
 

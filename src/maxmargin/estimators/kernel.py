@@ -25,7 +25,7 @@ from maxmargin.solvers.kernel_grid import GridProgress, GridResult
 
 
 class _KernelClassifier(KernelClassifier):
-    """What KernelSVC and KernelSVCCV share beyond that."""
+    """What KernelSVC and KernelSVCCV share beyond what every `KernelClassifier` has."""
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

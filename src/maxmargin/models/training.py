@@ -263,7 +263,7 @@ def row_costs(
     """``C_i``: C times the weight of the row times that of its class."""
     n = len(codes)
     if sample_weight is None and plan.class_weight is None:
-        return np.full(n, plan.C)
+        return np.full(n, float(plan.C))
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if weight.shape != (n,) or not np.isfinite(weight).all() or (weight < 0).any():
         raise ValueError(f"sample_weight must be {n} finite numbers >= 0")

@@ -157,7 +157,7 @@ class Best:
         self.D = max(self.D, a_sum - (wv - 0.5 * ww))
         here = Point(w.copy(), p, R, ww)
         close = self.tol * here.P >= here.P - self.D
-        first = self.point.w_squared == 0
-        found = here if close or first else line_search(rows, loss, self.point, w, p)
+        beats_zero = self.point.w_squared == 0 and here.P < self.point.P
+        found = here if close or beats_zero else line_search(rows, loss, self.point, w, p)
         if found.P < self.point.P:
             self.point, self.is_combined = found, found is not here

@@ -213,7 +213,7 @@ def fixed_points(residual: Residual, b: np.ndarray, search: Search) -> np.ndarra
     for _ in range(search.iterations):
         tried = b + step.astype(b.dtype)[:, None] * (target - b).astype(b.dtype)
         f_tried, target_tried = residual.pull(tried)
-        better = f_tried**2 > f**2
+        better = (f_tried**2 > f**2) & np.isfinite(tried).all(axis=1)
         growth = np.where(better, f_tried**2 - f**2, 0.0) / np.maximum(f_tried**2, 1e-300)
         f = np.where(better, f_tried, f)
         b = np.where(better[:, None], tried, b)
