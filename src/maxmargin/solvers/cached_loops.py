@@ -30,7 +30,8 @@ from maxmargin.solvers.reader import Reader
 from maxmargin.solvers.vectors import inner, norm2
 
 FRESH_COST = 2.0  # of a visit on arrival, in visits of the cache: it is read and packed too
-SLICE = 8  # one part of so many of a block is swept at a time
+SLICE = 8  # one part of so many of a block, or of a round in memory, is swept at a time
+AVERAGE_COST = 4  # of taking w into the mean, in entries of rows for each of its numbers, at most
 MOST_VISITS = 4  # in the cache for each row of a block, if it is there to be visited
 MOST_ROUNDS = 1  # over the cache after a block: to solve it better than that is of no use
 NEAR = 2.0  # a look is due when the estimated gap is within so many tolerances,
@@ -224,18 +225,33 @@ class Trainer:
     def train_in_memory(self) -> None:
         """All rows are in the cache: rounds over those not set aside, until a look is due."""
         most = (self.settings.max_iter or ROUNDS) - self.state.passes
+        entries = 0
         for _ in range(max(most, 0)):
             self.loops.start_pass()
-            entries = self.count(self.loops.sweep(self.loops.longest_round, self.pool), True)
+            entries = self.round_in_memory(entries)
             self.state.passes += 1
             if self.rounds.look_due(self.violation(), entries) or entries == 0:
                 break
         losses = self.no_losses()
-        self.loops.look_at_cache(self.state.best, self.state.w, losses, self.pool)
-        self.settle(losses, self.state.w)
+        self.loops.look_at_cache(self.state.best, self.mean, losses, self.pool)
+        self.settle(losses, self.mean)
         self.options.after_block(self.state)
         if self.state.passes >= ROUNDS:
             self.end(Status.MAX_ITER)
+
+    def round_in_memory(self, entries_before: int) -> int:
+        """One round over the cache, cut in slices so that w can be averaged; its entries.
+
+        Not more slices than are cheap beside the round itself, by the round before.
+        """
+        width = self.task.format.width * len(self.statuses)
+        slices = min(max(entries_before // (AVERAGE_COST * width), 1), SLICE)
+        rows = -(-self.loops.longest_round // slices)
+        entries = 0
+        for done in range(slices):
+            entries += self.count(self.loops.sweep(rows, self.pool), True)
+            self.average(1.0 / (done + 1))
+        return entries
 
     def violation(self) -> float:
         """The span of projected gradients since `start_pass`, of the problem where it is widest."""
