@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import machine, options, stream_report
+from benchmarks import machine, options, peak, stream_report
 from benchmarks.block_minimisation import block_minimisation, selective_block_minimisation
 from benchmarks.paths import BUILD
 from maxmargin import LinearSVC, StreamSVC
@@ -250,24 +248,13 @@ def large_file(gigabytes: float, chosen) -> dict:
     copies = max(1, round(gigabytes * 1e9 / (X.data.nbytes + X.indices.nbytes + 16 * len(y))))
     write_store(Repeated(X, y, copies), path)
     model = path.with_suffix(".model")
-    arguments = ["train", "--kind", "stream", "-c", "1e-4", "-B", "-1", "--json"]
+    arguments = ["train", "--kind", "stream", "-c", "1e-4", "-B", "-1"]
     arguments += ["--memory", chosen.memory, str(path), str(model)]
-    code = (
-        "import re, sys; from maxmargin.cli.main import app\n"
-        "try: app(sys.argv[1:])\n"
-        "except SystemExit as end:\n"
-        "    if end.code: raise\n"
-        "status = open('/proc/self/status').read()\n"  # unlike getrusage, nothing of the parent
-        "print(re.search(r'VmHWM:\\s+(\\d+) kB', status)[1])"
-    )
-    command = [sys.executable, "-c", code, *arguments]
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-        told, peak = done.stdout.strip().rsplit("\n", 1)
+        told, highest = peak.run(*arguments)
         rows = len(y) * copies
         facts = {"file": path.stat().st_size, "rows": rows, "alpha": 8 * rows}
-        facts |= {"memory": chosen.memory, "peak": 1024 * int(peak)}
-        facts |= json.loads(told)["certificate"]
+        facts |= {"memory": chosen.memory, "peak": highest, **told["certificate"]}
         facts["beyond"] = facts["peak"] - parse_bytes(chosen.memory) - facts["alpha"]
     finally:
         path.unlink()

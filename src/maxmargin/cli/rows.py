@@ -133,6 +133,11 @@ def shape_of(dataset: Dataset) -> tuple[int, int]:
     return (X.n, X.d) if hasattr(X, "blocks") else X.shape
 
 
+def told_shape(n: int, d: int) -> str:
+    """The same for people; strings have as many features as a map makes of them."""
+    return f"{n} rows x {d} features" if d else f"{n} strings"
+
+
 def labels_of(dataset: Dataset) -> np.ndarray:
     """The labels, which must be there."""
     if dataset.y is None:

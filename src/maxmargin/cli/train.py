@@ -117,7 +117,7 @@ def train(
     messages.clear()
     report_status(fitted, tol)
     messages.say(
-        f"{shape[0]} rows x {shape[1]} features, "
+        f"{rows.told_shape(*shape)}, "
         f"{fitted.groups}, solver {fitted.model.solver}\n"
         f"{fitted.model.certificate}\n"
         f"read {read - start:.2f} s, fit {fit - read:.2f} s; model in {path}"
