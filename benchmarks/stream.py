@@ -165,8 +165,7 @@ def compare(name: str, C: float, chosen) -> dict:
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         source = ArraySource(X.astype(np.float32), y)
-        # blocks small beside the smallest cache that is tried
-        write_store(source, path, shuffle=True, block_bytes=min(1 << 19, X.nnz // 20))
+        write_store(source, path, shuffle=True, block_bytes=1 << 19)
     exact = LinearSVC(C=C, fit_intercept=False, tol=1e-5).fit(X.astype(np.float32), y)
     optimum = exact.certificate_.dual
     memory = memory_for(path, chosen.share)
