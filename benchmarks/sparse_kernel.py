@@ -129,7 +129,7 @@ TASKS = {
     "ocr0": Task(lambda f: digits(f, lambda d: d == 0), 10.0, 0.02, "OCR0 (20000 x 784)", 20),
     "ocr*": Task(lambda f: digits(f, lambda d: d < 5), 10.0, 0.03, "OCR* (20000 x 784)", 500),
     "ijcnn": Task(ijcnn, 32.0, 1.0, "IJCNN (49990 x 22)", 500),
-    "imdb": Task(imdb, 3.0, 0.5, "IMDB for CCAT (25000 x 743951)", 200, (10, 20, 50, 100, 200)),
+    "imdb": Task(imdb, 3.0, 0.5, "IMDB for CCAT (25000 x 59775)", 200, (10, 20, 50, 100, 200)),
 }
 
 
