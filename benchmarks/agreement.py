@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 
-from benchmarks import machine, options, tables
+from benchmarks import machine, options, reports
 from benchmarks.objective import Problem
 from benchmarks.peers import PEERS
 from benchmarks.worker import Failed, Worker
@@ -142,7 +142,7 @@ def report(here: dict, rows: list[Row]) -> str:
         machine.sentence(here),
         f"{len(rows) - len(bad)} of {len(rows)} runs without fault. Where the last number is "
         "negative, ours is the lower objective.",
-        tables.table([*header, "verdict"], [cells(row) for row in rows]),
+        reports.table([*header, "verdict"], [cells(row) for row in rows]),
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 
-from benchmarks import machine, options, tables
+from benchmarks import machine, options, reports
 from benchmarks.certifier import Certifier
 from benchmarks.datasets.base import binary, open_file
 from benchmarks.objective import Problem
@@ -161,11 +161,11 @@ def report(here: dict, text: Path, rows: list[dict], speeds: list[dict], skipped
         f"{text.name}, {text.stat().st_size / 1e6:.1f} MB, in the page cache. "
         + machine.sentence(here),
         *([skipped] if skipped else []),
-        tables.table(["C", "command", "seconds", "P(w) above the optimum", "times ours"], cells),
+        reports.table(["C", "command", "seconds", "P(w) above the optimum", "times ours"], cells),
         "A squared hinge is another problem: that line only shows the time of the command as "
         "LIBLINEAR's users type it.",
         "## The parser alone",
-        tables.table(
+        reports.table(
             ["threads", "seconds", "MB/s", "MB/s a thread"],
             [[f"{s['threads']}", *(f"{s[k]:.3g}" for k in list(s)[1:])] for s in speeds],
         ),

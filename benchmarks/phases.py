@@ -8,7 +8,7 @@ import time
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks import bundle, machine, options, tables
+from benchmarks import bundle, machine, options, reports
 
 LOOKED_AT = (("covtype", 1.0), ("imdb", 10.0))
 
@@ -106,11 +106,11 @@ def report(given, here: dict, shares: list[dict], iterations: list[dict]) -> str
     parts = [
         "# Inside OCAS",
         f"Relative gap {given.tol:g}. " + machine.sentence(here),
-        tables.table(header, rows),
+        reports.table(header, rows),
         "The last columns put a search that sorts the kinks (measured on a line of the same run) "
         "in the place of ours.",
         "## Iterations of OCAS and CPA",
-        tables.table(
+        reports.table(
             ["set", "C", "OCAS", "CPA", "seconds OCAS", "seconds CPA", "CPA / OCAS"],
             [versus(row) for row in iterations],
         ),

@@ -10,11 +10,11 @@ from benchmarks.options import cpus
 
 def table(header: list[str], rows: list[list]) -> str:
     """A table; numbers with three digits."""
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    for row in rows:
-        cells = [f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    cells = [
+        [f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows
+    ]
+    lines = [header, ["---"] * len(header), *cells]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def measured_on(*packages: str) -> str:

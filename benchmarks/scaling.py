@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import bundle, machine, options, tables
+from benchmarks import bundle, machine, options, reports
 
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000_000)  # the last: all rows
 
@@ -72,7 +72,7 @@ def report(given, here: dict, series: dict[str, list[dict[str, float]]]) -> str:
         "# OCAS against the number of rows",
         f"{given.set}, C = {given.C:g}, relative gap {given.tol:g}, best of {given.repeats}. "
         + machine.sentence(here),
-        tables.table(header, rows),
+        reports.table(header, rows),
         f"From 10000 rows on: {slopes}.",
         "![Scaling](scaling.png)",
     ]

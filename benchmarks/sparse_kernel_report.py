@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from benchmarks.machine import sentence
 from benchmarks.paths import RESULTS
+from benchmarks.reports import table
 
 NAMES = {
     "free": "SparseKernelSVC",
@@ -36,11 +37,6 @@ def write(store: dict) -> None:
     if store.get("accuracy"):
         draw(store, "accuracy", RESULTS / "sparse_kernel_accuracy.png")
         draw(store, "objective", RESULTS / "sparse_kernel_objective.png")
-
-
-def table(columns: list[str], rows: list[list[str]]) -> str:
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def titles() -> dict[str, str]:

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import machine, options, tables
+from benchmarks import machine, options, reports
 from benchmarks.command import plain_text
 from benchmarks.paths import BUILD
 from maxmargin import data
@@ -175,7 +175,7 @@ def report(text: Path, found: dict) -> str:
         f"row store of {found['store_bytes'] / 1e9:.2f} GB. " + machine.sentence(found["machine"]),
         "## Reading the row store",
         "GB/s, best of several readings taken in turn. Cold: the file was dropped from the cache.",
-        tables.table(
+        reports.table(
             ["dd, cold", "reader, cold", "share of dd", "reader, warm", "mapped, warm"],
             [
                 [
@@ -198,7 +198,7 @@ def report(text: Path, found: dict) -> str:
 
 def rates_table(rates: list[dict]) -> str:
     cells = [[v if isinstance(v, str) else f"{v:.4g}" for v in rate.values()] for rate in rates]
-    return tables.table(list(rates[0]), cells)
+    return reports.table(list(rates[0]), cells)
 
 
 if __name__ == "__main__":

@@ -7,13 +7,9 @@ import math
 from benchmarks.measure import Measurement
 from benchmarks.peers import is_ours
 from benchmarks.peers.ours import DEFAULT
+from benchmarks.reports import table
 
 OURS = "maxmargin"
-
-
-def table(header: list[str], rows: list[list[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
 def best_peer(m: Measurement) -> tuple[str, float] | None:

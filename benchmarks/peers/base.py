@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ import scipy.sparse as sp
 Setting = dict[str, Any]
 
 
-class Peer:
+class Peer(ABC):
     """A solver of ``1/2 ||w||^2 + C sum_i max(0, 1 - y_i <w, x_i>)`` without a bias.
 
     `prepare` brings the data into the form the peer likes best, before the clock starts. `run` is
@@ -32,17 +33,18 @@ class Peer:
     def missing(self) -> str:
         return f"{self.name}: skipped, no module {self.module!r} here ({self.install})"
 
+    @abstractmethod
     def ladder(self) -> list[Setting]:
-        raise NotImplementedError
+        """Settings, from loose to tight."""
 
     def prepare(self, X: sp.csr_matrix, y: np.ndarray, threads: int) -> None:
         """Keeps the data, in float64 unless a peer overrides this. y is -1 or +1."""
         self.X, self.y = X.astype(np.float64), y
         self.granted = threads if self.threads == "all" else 1
 
+    @abstractmethod
     def run(self, C: float, setting: Setting) -> Any:
         """Trains; whatever is returned goes to `weights` once the clock has stopped."""
-        raise NotImplementedError
 
     def weights(self, result: Any) -> np.ndarray:
         """w of length d, positive for y = +1."""

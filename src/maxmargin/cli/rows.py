@@ -23,29 +23,26 @@ class Model(Protocol):
     def index_base(self) -> int | None: ...
 
 
-def read(
-    source: str,
-    *,
-    format: Format | AnyFormat | None = None,
-    target: str | None = None,
-    qid: str | None = None,
-    zero_based: bool | None = None,
-    threads: int | None = None,
-    dtype: str = "float32",
-) -> Dataset:
-    """Rows of a file; labels like 1.0 become the integers that were written."""
+def read(source: str, **typed: Any) -> Dataset:
+    """Rows of a file, by what `reading_options` takes; labels like 1.0 become the integers that
+    were written."""
     from maxmargin import data
     from maxmargin.models.labels import whole_numbers
 
-    options = reading_options(format, target, qid, zero_based, threads, dtype)
-    dataset = data.open(source, **options)
+    dataset = data.open(source, **reading_options(**typed))
     if dataset.y is not None:
         dataset.y = whole_numbers(dataset.y)
     return dataset
 
 
-def source_of(
-    sources: list[str],
+def source_of(sources: list[str], *, text: str | None = None, **typed: Any) -> BlockSource:
+    """Rows of one or more files that are read block by block, by what `reading_options` takes."""
+    from maxmargin import data
+
+    return data.open_source(sources, text=text, **reading_options(**typed))
+
+
+def reading_options(
     *,
     format: Format | AnyFormat | None = None,
     target: str | None = None,
@@ -53,22 +50,6 @@ def source_of(
     zero_based: bool | None = None,
     threads: int | None = None,
     dtype: str = "float32",
-    text: str | None = None,
-) -> BlockSource:
-    """Rows of one or more files that are read block by block."""
-    from maxmargin import data
-
-    options = reading_options(format, target, qid, zero_based, threads, dtype)
-    return data.open_source(sources, text=text, **options)
-
-
-def reading_options(
-    format: Format | AnyFormat | None,
-    target: str | None,
-    qid: str | None,
-    zero_based: bool | None,
-    threads: int | None,
-    dtype: str,
 ) -> dict[str, Any]:
     """What was typed, as `data.open` knows it."""
     options: dict[str, Any] = {"dtype": dtype}

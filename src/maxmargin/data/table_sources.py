@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -27,10 +28,11 @@ from maxmargin.data.text_sources import LINE_END, pieces
 _HEAD = 1 << 18
 
 
-class TableSource:
+class TableSource(ABC):
     """What tables have in common: columns with roles, batches of rows."""
 
     index_base: int | None = None
+    _line_of_row: Callable[[int], int] | None = None  # where rows are lines of text
 
     def __init__(
         self, path: str | os.PathLike, wanted: Wanted, *, dtype: np.dtype, text: str | None
@@ -69,9 +71,10 @@ class TableSource:
     def _has_names(self) -> bool:
         return True
 
-    @cached_property
+    @property
+    @abstractmethod
     def _schema(self) -> pa.Schema:
-        raise NotImplementedError
+        """The columns."""
 
     @cached_property
     def _roles(self) -> Roles:
@@ -88,14 +91,13 @@ class TableSource:
     def _likely_targets(self) -> list[str] | None:
         return None
 
+    @abstractmethod
     def _count(self) -> int:
-        raise NotImplementedError
+        """How many rows there are."""
 
+    @abstractmethod
     def _batches(self) -> Iterator[pa.RecordBatch]:
-        raise NotImplementedError
-
-    def _line_of_row(self, row: int) -> int:
-        raise NotImplementedError
+        """All rows, in order."""
 
     @property
     def _rows_at_once(self) -> int:
@@ -140,14 +142,12 @@ class TableSource:
             Roles(features, roles.target, roles.qid, roles.weight),
             batch.num_rows,
             self._dtype,
-            self._line_of_row if self._counts_lines else None,
+            self._line_of_row,
             first,
         )
         rows = filled.dataset([batch], None)
         X: Any = rows.X if self._text is None else self._strings(first, batch)
         return Block(first, X, rows.y, weight=rows.weight, qid=rows.qid)
-
-    _counts_lines = False
 
     def _strings(self, first: int, batch: pa.RecordBatch) -> Any:
         column = batch.column(batch.schema.get_field_index(self._text))
@@ -231,8 +231,6 @@ class _CsvStream(CsvText):
 
 class CsvSource(TableSource):
     """CSV text, some thousand lines at a time."""
-
-    _counts_lines = True
 
     @cached_property
     def _csv(self) -> _CsvStream:

@@ -7,6 +7,7 @@ them. A quick scan when a source is opened tells how many rows there are and how
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -47,7 +48,7 @@ def pieces(path: str, ends: bytes, size: int = BLOCK_BYTES) -> Iterator[np.ndarr
             yield as_bytes(rest)
 
 
-class TextSource:
+class TextSource(ABC):
     """What text files have in common."""
 
     feature_names: list[str] | None = None
@@ -107,8 +108,9 @@ class TextSource:
                     first += block.n
                     yield block
 
+    @abstractmethod
     def _parse(self, first: int, text: np.ndarray, pool: _core.Pool) -> Block:
-        raise NotImplementedError
+        """A piece of whole rows as a block; `first` is the number of its first row."""
 
 
 @dataclass(frozen=True)
