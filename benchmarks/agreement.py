@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from benchmarks import machine, options, reports
 from benchmarks.objective import Problem
@@ -32,15 +33,20 @@ class Row:
     above_liblinear: float = float("nan")
     faults: str = ""
 
+    @property
+    def key(self) -> tuple[str, float, str, float]:
+        return self.set, self.C, self.solver, -self.tol
+
 
 def main() -> None:
     p = options.parser(__doc__ or "", sets="", Cs="0.001,0.1,1,10")
     p.add_argument("--solvers", default=",".join(SOLVERS), help="comma-separated")
     p.add_argument("--tols", default="1e-3,1e-6", help="relative duality gaps, comma-separated")
     p.add_argument("--cap", type=float, default=120.0, help="seconds for one run")
+    p.add_argument("--peer-cap", type=float, default=60.0, help="seconds for LIBLINEAR, all told")
     given = p.parse_args()
     here = machine.describe(given.threads)
-    rows: list[Row] = []
+    rows = earlier(given.out)
     for name in options.set_names(given):
         X, y = options.load(name, given)
         workers = {
@@ -49,16 +55,24 @@ def main() -> None:
         others = [Worker(PEERS[name], X, y, given.threads) for name in liblinears()]
         for C in options.numbers(given.Cs):
             problem = Problem(X, y, C)
-            theirs = min(best_of(other, problem, given.cap) for other in others)
+            theirs = min(best_of(other, problem, given.peer_cap) for other in others)
             for solver, worker in workers.items():
                 for tol in options.numbers(given.tols):
-                    rows.append(
-                        check(worker, problem, Row(name, C, solver, tol), theirs, given.cap)
-                    )
-                    print(f"  {' '.join(cells(rows[-1]))}")
+                    row = check(worker, problem, Row(name, C, solver, tol), theirs, given.cap)
+                    rows[row.key] = row
+                    print(f"  {' '.join(cells(row))}", flush=True)
         for worker in (*workers.values(), *others):
             worker.close()
-        save(given, here, rows)  # an interrupted run keeps what it has
+        save(
+            given, here, [rows[key] for key in sorted(rows)]
+        )  # an interrupted run keeps what it has
+
+
+def earlier(out: Path) -> dict[tuple, Row]:
+    """Runs already in the table there: all take hours, so they may be made piece by piece."""
+    table = out / "agreement.json"
+    rows = json.loads(table.read_text())["rows"] if table.exists() else []
+    return {row.key: row for row in (Row(**row) for row in rows)}
 
 
 def save(given, here: dict, rows: list[Row]) -> None:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from maxmargin import _core
 from maxmargin.solvers.basis_choice import choice_of
@@ -13,7 +14,9 @@ from maxmargin.solvers.preimages import (
     gradient_ascents,
     pre_image,
 )
-from maxmargin.solvers.subspace import Subspace, kernel_block
+from maxmargin.solvers.span_residual import SpanResidual
+from maxmargin.solvers.subspace import Subspace
+from tests.solvers.brute_force import kernel_block
 
 KERNELS = [Kernel("rbf", 0.3), Kernel("poly", 0.5, 3, 1.0), Kernel("poly", 1.0, 2, 0.0)]
 
@@ -73,6 +76,43 @@ def test_a_sample_leaves_out_what_the_basis_spans():
     assert len(r.rows) == 500
     at_basis = r.values(r.place(X[:5]))[0]
     assert np.abs(at_basis).max() < 1e-3 * np.abs(r.v).sum()
+
+
+def wide_residuals(basis=4, seed=0):
+    """The same residual of wide sparse rows, its points as vectors and as combinations."""
+    X = sp.random(300, 4000, 0.005, "csr", random_state=seed)
+    rng = np.random.default_rng(seed)
+    l = rng.normal(size=300)  # noqa: E741
+    found = []
+    for span in (False, True):
+        subspace = Subspace(X, Kernel("rbf", 0.3), basis, _core.Pool(1))
+        if span:
+            subspace.keep_products()
+        for b in (X[:basis] + X[basis : 2 * basis]).toarray():
+            assert subspace.append(b) is not None
+        kind = SpanResidual if span else Residual
+        found.append(kind(subspace, l, 300, np.random.default_rng(seed)))
+    return found
+
+
+def test_combinations_of_wide_rows_stand_for_vectors():
+    vectors, span = wide_residuals()
+    u = 0.02 * np.random.default_rng(1).normal(size=(3, len(span.v)))
+    b = np.array([span.back(row) for row in u])
+    assert np.allclose(span.quotients(u), vectors.quotients(vectors.place(b)), rtol=1e-2)
+    f, target = span.pull(u)
+    f_of_vectors, target_of_vectors = vectors.pull(vectors.place(b))
+    assert np.allclose(f, f_of_vectors, rtol=1e-2, atol=1e-3 * np.abs(span.v).sum())
+    known = [span.back(row) for row in target * f[:, None]]
+    wanted = [vectors.back(row) for row in target_of_vectors * f_of_vectors[:, None]]
+    assert np.allclose(known, wanted, atol=1e-2 * np.abs(wanted).max())
+
+
+def test_both_searches_of_wide_rows_find_the_same():
+    vectors, span = wide_residuals()
+    ends = [pre_image(r, Search(), np.random.default_rng(2)) for r in (vectors, span)]
+    assert ends[0][1] == pytest.approx(ends[1][1], rel=1e-3)
+    assert np.allclose(vectors.back(ends[0][0]), span.back(ends[1][0]), atol=1e-2)
 
 
 def test_kernels_without_pre_images_are_refused_with_what_to_do():

@@ -8,14 +8,16 @@ import scipy.sparse as sp
 from maxmargin import _core, data
 from maxmargin.losses import Hinge
 from maxmargin.problem import Settings, Status
+from maxmargin.solvers import subspace as subspace_module
 from maxmargin.solvers import subspace_pursuit
 from maxmargin.solvers.basis_choice import choice_of
 from maxmargin.solvers.kernel_sources import MatrixSource
 from maxmargin.solvers.kernels import Kernel, kernel_matrix
 from maxmargin.solvers.preimages import Search
-from maxmargin.solvers.subspace import Subspace, kernel_block
+from maxmargin.solvers.subspace import Subspace
 from maxmargin.solvers.two_variable import BinaryProblem, Method
 from maxmargin.solvers.two_variable import solve as solve_exactly
+from tests.solvers.brute_force import kernel_block
 
 RBF = Kernel("rbf", 0.5)
 
@@ -210,6 +212,18 @@ def test_sparse_rows_give_what_dense_rows_give(dtype):
     dense, sparse = (pursue(Z, y, [8], basis="cholesky")[1][0] for Z in (X, sp.csr_matrix(X)))
     a, b = dense.solutions[0].certificate, sparse.solutions[0].certificate
     assert a.primal == pytest.approx(b.primal, rel=1e-3)
+
+
+def test_dense_vectors_beside_wide_rows_are_taken_in_slabs(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, vectors = sp.random(50, 2000, 0.01, "csr", random_state=0), rng.normal(size=(7, 2000))
+    monkeypatch.setattr(subspace_module, "SLAB_VALUES", 3 * 2000)
+    K, slabs = np.empty((50, 7)), set()
+    for rows, columns, values in subspace_module.kernel_tiles(X, vectors, RBF, _core.Pool(1)):
+        K[rows, columns] = values
+        slabs.add((columns.start, columns.stop))
+    assert slabs == {(0, 3), (3, 6), (6, 7)}
+    assert np.allclose(K, kernel_block(RBF, X, vectors))
 
 
 def test_wide_sparse_rows_keep_sparse_basis_vectors():

@@ -90,14 +90,12 @@ class SparseKernelModel(KernelPredictor):
             raise ValueError(
                 f"X has shape {X.shape}, but the model was trained on {self.n_features} features"
             )
-        if self.n_basis == 0:
-            return np.zeros((X.shape[0], self.coefficients.shape[1]))
         if X.shape[0] < SMALL:  # starting threads would take longer than the work
             threads = 1
         pool = _core.Pool(threads or granted_cpus())
-        f = np.empty((X.shape[0], self.coefficients.shape[1]))
-        for begin, end, K in kernel_tiles(X, self.vectors, self.kernel, pool):
-            np.matmul(K, self.coefficients, out=f[begin:end])
+        f = np.zeros((X.shape[0], self.coefficients.shape[1]))
+        for rows, vectors, K in kernel_tiles(X, self.vectors, self.kernel, pool):
+            f[rows] += K @ self.coefficients[vectors]
         return f
 
 

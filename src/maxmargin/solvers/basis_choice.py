@@ -17,7 +17,8 @@ import scipy.sparse as sp
 
 from maxmargin.solvers.kernels import Kernel
 from maxmargin.solvers.preimages import KERNELS_WITH_PREIMAGES, Residual, Search, pre_image
-from maxmargin.solvers.subspace import Subspace
+from maxmargin.solvers.span_residual import SpanResidual
+from maxmargin.solvers.subspace import Subspace, is_wide
 
 BASES = ("free", "training", "nystroem", "cholesky")
 TRAINING_SAMPLE = 59  # one of so many is among the best 5 % with probability 0.95
@@ -47,7 +48,8 @@ class FreeVectors:
         self._search, self._random = search, random
 
     def next(self, subspace: Subspace, l: np.ndarray) -> np.ndarray | None:  # noqa: E741
-        residual = Residual(subspace, l, self._search.rows, self._random)
+        kind = Residual if subspace.products is None else SpanResidual
+        residual = kind(subspace, l, self._search.rows, self._random)
         if len(residual.rows) == 0:
             return None
         b, quotient = pre_image(residual, self._search, self._random)
@@ -132,6 +134,8 @@ def choice_of(basis: str, subspace: Subspace, search: Search, seed: int) -> Choi
     random = np.random.default_rng(seed)
     if basis == "free":
         check_preimages(subspace.kernel)
+        if subspace.kernel.name == "rbf" and is_wide(subspace.X):
+            subspace.keep_products()
         return FreeVectors(search, random)
     if basis == "training":
         return TrainingRows(subspace.n, search, random)

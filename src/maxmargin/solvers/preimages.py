@@ -15,6 +15,7 @@ itself is sampled. Starts are the best of some of these rows, and b is never wor
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,8 +57,58 @@ class Search:
     tolerance: float = 1e-2
 
 
-class Residual:
-    """r on a sample of rows: points t_q (rows, then basis vectors) with weights v_q.
+class SampledResidual(ABC):
+    """r on a sample of rows: points t_q (rows, then basis vectors) with weights v_q."""
+
+    norms: np.ndarray  # ||t_q||^2
+
+    def __init__(
+        self,
+        subspace: Subspace,
+        l: np.ndarray,  # noqa: E741
+        count: int,
+        random: np.random.Generator,
+    ) -> None:
+        self.kernel: Kernel = subspace.kernel
+        used = np.flatnonzero(l)
+        self.rows = used
+        if len(used) > count:
+            self.rows = np.sort(random.choice(used, count, replace=False))
+        v = l[self.rows] * (len(used) / max(len(self.rows), 1))
+        c = np.empty(0)
+        if subspace.k:
+            c = subspace.coefficients(v @ subspace.coordinates(self.rows))
+        self.v = np.concatenate([v, -c])
+
+    @property
+    def nothing(self) -> float:
+        """|f(b)| / sqrt(k(b, b)) of this size is rounding error."""
+        largest = self.kernel.function.diagonal(float(self.norms.max(initial=0.0)))
+        return NOTHING * float(np.abs(self.v).sum()) * float(np.sqrt(max(largest, 0.0)))
+
+    @abstractmethod
+    def some_rows(self, count: int, random: np.random.Generator) -> np.ndarray:
+        """Some of the sampled rows as starting points, in this residual's coordinates."""
+
+    @abstractmethod
+    def quotients(self, b: np.ndarray) -> np.ndarray:
+        """``f(b)^2 / k(b, b)``: what adding b takes from ||r||^2, if phi(b) were new altogether."""
+
+    @abstractmethod
+    def pull(self, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """f(b) and ``sum_q v_q k(b, t_q) t_q / f(b)`` of the Gaussian kernel for some b (rows)."""
+
+    @abstractmethod
+    def climb(self, b: np.ndarray, search: Search) -> np.ndarray:
+        """Where some b (rows) lead, uphill."""
+
+    @abstractmethod
+    def back(self, b: np.ndarray) -> np.ndarray:
+        """A point in the data's space, dense."""
+
+
+class Residual(SampledResidual):
+    """The same with points as vectors.
 
     Dense points of a kernel of the distance are taken about the mean of the rows: that changes no
     distance, and products of centred points are more exact. Of wide sparse rows only the columns
@@ -71,17 +122,8 @@ class Residual:
         count: int,
         random: np.random.Generator,
     ) -> None:
-        self.kernel: Kernel = subspace.kernel
+        super().__init__(subspace, l, count, random)
         self.pool = subspace.pool
-        used = np.flatnonzero(l)
-        self.rows = used
-        if len(used) > count:
-            self.rows = np.sort(random.choice(used, count, replace=False))
-        v = l[self.rows] * (len(used) / max(len(self.rows), 1))
-        c = np.empty(0)
-        if subspace.k:
-            c = subspace.coefficients(v @ subspace.coordinates(self.rows))
-        self.v = np.concatenate([v, -c])
         self._width = subspace.X.shape[1]
         self._columns: np.ndarray | None = None
         self._centre: np.ndarray | None = None
@@ -104,19 +146,12 @@ class Residual:
 
     def _take_wide(self, subspace: Subspace) -> None:
         sampled, basis = subspace.X[self.rows], subspace.basis
-        self._columns = np.unique(sampled.indices) if sampled.nnz else np.zeros(1, dtype=int)
+        self._columns = used_columns(sampled)
         own = basis.vectors[:, self._columns].astype(np.float32).toarray()
         self._blocks = [sampled[:, self._columns].astype(np.float32), own]
         self.norms = np.concatenate([squared_norms(sampled), basis.squared_norms])
 
-    @property
-    def nothing(self) -> float:
-        """|f(b)| / sqrt(k(b, b)) of this size is rounding error."""
-        largest = self.kernel.function.diagonal(float(self.norms.max(initial=0.0)))
-        return NOTHING * float(np.abs(self.v).sum()) * float(np.sqrt(max(largest, 0.0)))
-
     def some_rows(self, count: int, random: np.random.Generator) -> np.ndarray:
-        """Some of the sampled rows, dense, as starting points."""
         few: Any = self._blocks[0][random.permutation(len(self.rows))[:count]]
         return few.toarray() if sp.issparse(few) else few
 
@@ -127,13 +162,10 @@ class Residual:
         return points.astype(self._blocks[0].dtype)
 
     def back(self, b: np.ndarray) -> np.ndarray:
-        """A point of this residual in the data's space; wide ones without their least entries."""
         if self._columns is None:
             return b.astype(np.float64) if self._centre is None else b + self._centre
-        squares = np.sort(b**2)
-        cut = squares[np.searchsorted(np.cumsum(squares), TRIM * squares.sum())]
         whole = np.zeros(self._width)
-        whole[self._columns] = np.where(b**2 < cut, 0.0, b)
+        whole[self._columns] = trimmed(b)
         return whole
 
     def products(self, b: np.ndarray) -> np.ndarray:
@@ -177,7 +209,6 @@ class Residual:
         return np.exp(exponent, out=exponent).astype(np.float64, copy=False)
 
     def pull(self, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """f(b) and ``sum_q v_q k(b, t_q) t_q / f(b)`` of the Gaussian kernel for some b (rows)."""
         f, s = np.empty(len(b)), np.empty(b.shape)
         if len(self._blocks) == 1:
             points = self._blocks[0]
@@ -187,26 +218,43 @@ class Residual:
             f, s = weights.sum(axis=1), self.combine(weights)
         return f, np.divide(s, f[:, None], out=b.astype(s.dtype), where=f[:, None] != 0)
 
+    def climb(self, b: np.ndarray, search: Search) -> np.ndarray:
+        ascents = fixed_points if self.kernel.name == "rbf" else gradient_ascents
+        return ascents(self, b, search)
+
     def quotients(self, b: np.ndarray) -> np.ndarray:
-        """``f(b)^2 / k(b, b)``: what adding b takes from ||r||^2, if phi(b) were new altogether."""
         f, own = self.values(b)
         return np.divide(f**2, own, out=np.zeros_like(f), where=own > 0)
 
 
+def used_columns(X: sp.csr_matrix) -> np.ndarray:
+    """The columns in which some row has an entry, at least one."""
+    used = np.zeros(X.shape[1], dtype=bool)
+    used[X.indices] = True
+    used[0] |= not X.nnz
+    return np.flatnonzero(used)
+
+
+def trimmed(b: np.ndarray) -> np.ndarray:
+    """b without its least entries, so that it stays sparse."""
+    squares = np.sort(b**2)
+    cut = squares[np.searchsorted(np.cumsum(squares), TRIM * squares.sum())]
+    return np.where(b**2 < cut, 0.0, b)
+
+
 def pre_image(
-    residual: Residual, search: Search, random: np.random.Generator
+    residual: SampledResidual, search: Search, random: np.random.Generator
 ) -> tuple[np.ndarray, float]:
     """The best b found, in the residual's coordinates, and its quotient."""
     starts = residual.some_rows(search.starts, random)
     best = np.argsort(-residual.quotients(starts), kind="stable")[: search.restarts]
-    climb = fixed_points if residual.kernel.name == "rbf" else gradient_ascents
-    ends = climb(residual, starts[best], search)
+    ends = residual.climb(starts[best], search)
     quotients = residual.quotients(ends)
     winner = int(np.argmax(quotients))
     return ends[winner], float(quotients[winner])
 
 
-def fixed_points(residual: Residual, b: np.ndarray, search: Search) -> np.ndarray:
+def fixed_points(residual: SampledResidual, b: np.ndarray, search: Search) -> np.ndarray:
     """Follows some b (rows) to fixed points of the Gaussian kernel; f^2 never falls."""
     f, target = residual.pull(b)
     step = np.ones(len(b))

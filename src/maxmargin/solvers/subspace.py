@@ -18,6 +18,7 @@ errors and nothing else, and it is refused.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -37,6 +38,8 @@ from maxmargin.solvers.kernels import (
 
 DEPENDENT = 1e-6  # smallest rho^2 / k(b, b): kernel values in float32 leave rho few digits below it
 TILE_VALUES = 2**19  # kernel values of a tile: they stay in a cache
+SLAB_VALUES = 2**23  # numbers of basis vectors that are dense at a time beside wide rows
+LINEAR = Kernel("linear")
 DENSE_SHARE = 1 / 3  # of non-zeros, above which basis vectors are kept dense
 
 
@@ -45,16 +48,13 @@ def is_wide(X) -> bool:
     return sp.issparse(X) and X.shape[1] > DENSE_ADVANTAGE * X.nnz / max(X.shape[0], 1)
 
 
-def kernel_block(kernel: Kernel, A, B) -> np.ndarray:
-    """``k(a, b)`` in float64 for rows a of A and b of B, few of each; dense or CSR."""
-    products = A @ B.T
-    products = products.toarray() if sp.issparse(products) else np.asarray(products)
+def kernel_of_products(kernel: Kernel, products: np.ndarray, left, right) -> np.ndarray:
+    """``k(a, b)`` from ``<a, b>`` and the squared norms of a and b, which broadcast."""
     if kernel.name == "linear":
         return products
     if kernel.name == "poly":
         return (kernel.gamma * products + kernel.coef0) ** kernel.degree
-    squares = squared_norms(A)[:, None] + squared_norms(B)[None, :] - 2 * products
-    squares = np.maximum(squares, 0.0)
+    squares = np.maximum(left + right - 2 * products, 0.0)
     return np.exp(-kernel.gamma * (squares if kernel.name == "rbf" else np.sqrt(squares)))
 
 
@@ -67,31 +67,51 @@ def squared_norms(A) -> np.ndarray:
 
 def kernel_tiles(
     X, vectors, kernel: Kernel, pool: _core.Pool
-) -> Iterator[tuple[int, int, np.ndarray]]:
-    """``(begin, end, k(x_i, b_j))`` over tiles of rows: one product of BLAS each.
+) -> Iterator[tuple[slice, slice, np.ndarray]]:
+    """``(rows, of vectors, k(x_i, b_j))`` over tiles of all pairs: one product of BLAS each.
 
     The values are float64, and valid until the next tile. Dense points of a kernel of the distance
     are taken about the mean of the b_j: that changes no distance and keeps more of its digits.
     """
+    if vectors.shape[0] == 0:
+        return
     X = X.tocsr() if sp.issparse(X) else X
-    k, centre = vectors.shape[0], None
+    densify = sp.issparse(X) and not is_wide(X)
+    centre = None
     if kernel.of_distance and not sp.issparse(X) and not sp.issparse(vectors):
         centre = centre_of(vectors)
-    densify = sp.issparse(X) and not is_wide(X)
-    right = vectors.astype(np.float64, copy=False)
-    right = right if centre is None else right - centre
-    size = int(np.clip(TILE_VALUES // max(k, 1), 256, 8192))
-    products, norms = Products(min(size, X.shape[0]), k), squared_norms(right)
     with blas_threads(pool):
-        for begin, end in tiles(X.shape[0], size):
-            left = X[begin:end].toarray() if densify else X[begin:end]
-            if centre is None:
-                left = left.astype(np.float64, copy=False)
-            else:
-                left = np.subtract(left, centre, dtype=np.float64)
-            K = products(left, right)
-            _core.kernel_values(kernel.function, K, squared_norms(left), norms, pool)
-            yield begin, end, K
+        for first, last in tiles(vectors.shape[0], slab_size(X, vectors)):
+            right = factor_of(vectors[first:last], centre)
+            size = int(np.clip(TILE_VALUES // (last - first), 256, 8192))
+            products, norms = Products(min(size, X.shape[0]), last - first), squared_norms(right)
+            for begin, end in tiles(X.shape[0], size):
+                left = X[begin:end].toarray() if densify else X[begin:end]
+                if centre is None:
+                    left = left.astype(np.float64, copy=False)
+                else:
+                    left = np.subtract(left, centre, dtype=np.float64)
+                K = products(left, right)
+                _core.kernel_values(kernel.function, K, squared_norms(left), norms, pool)
+                yield slice(begin, end), slice(first, last), K
+
+
+def slab_size(X, vectors) -> int:
+    """How many vectors at a time: all, unless they are dense only for a product with wide rows."""
+    k, d = vectors.shape
+    return max(1, min(k, SLAB_VALUES // d)) if is_wide(X) and not is_wide(vectors) else max(k, 1)
+
+
+def factor_of(vectors, centre: np.ndarray | None):
+    """Some vectors in float64 for products: CSR if next to nothing is in them, else dense.
+
+    By columns: a sparse matrix times its transpose would make that copy each time.
+    """
+    if is_wide(vectors):
+        return vectors.astype(np.float64, copy=False)
+    dense = vectors.toarray() if sp.issparse(vectors) else vectors
+    dense = np.asfortranarray(dense, dtype=np.float64)
+    return dense if centre is None else dense - centre
 
 
 class Basis:
@@ -100,8 +120,10 @@ class Basis:
     def __init__(self, width: int, capacity: int, sparse: bool, dtype: np.dtype) -> None:
         self.k, self.width, self.dtype = 0, width, dtype
         self._dense = None if sparse else np.empty((capacity, width))
-        self._data, self._indices = np.empty(0), np.empty(0, dtype=np.int64)
-        self._starts = np.zeros(capacity + 1, dtype=np.int64)
+        # One type for all of them, and the one scipy would choose: or it copies them each time.
+        places = np.int32 if capacity * width < 2**31 else np.int64
+        self._data, self._indices = np.empty(0), np.empty(0, dtype=places)
+        self._starts = np.zeros(capacity + 1, dtype=places)
         self._norms = np.empty(capacity)
 
     def append(self, b: np.ndarray) -> None:
@@ -114,9 +136,9 @@ class Basis:
             end = begin + len(used)
             if end > len(self._data):
                 room = max(int(end), 2 * len(self._data))
-                self._data = np.append(self._data[:begin], np.empty(room - begin))
-                self._indices = np.append(
-                    self._indices[:begin], np.empty(room - begin, dtype=np.int64)
+                self._data, self._indices = (
+                    np.append(old[:begin], np.empty(room - begin, dtype=old.dtype))
+                    for old in (self._data, self._indices)
                 )
             self._data[begin:end], self._indices[begin:end] = b[used], used
             self._starts[self.k + 1] = end
@@ -133,8 +155,10 @@ class Basis:
         if self._dense is not None:
             return self._dense[: self.k]
         end = self._starts[self.k]
-        parts = (self._data[:end], self._indices[:end], self._starts[: self.k + 1])
-        return sp.csr_matrix(parts, (self.k, self.width), copy=False)
+        vectors = sp.csr_matrix((self.k, self.width))  # given the parts, it would look at each
+        vectors.data, vectors.indices = self._data[:end], self._indices[:end]
+        vectors.indptr = self._starts[: self.k + 1]
+        return vectors
 
     def kept(self):
         """A copy for a model in the numbers of the data: dense or CSR, by their density."""
@@ -143,6 +167,31 @@ class Basis:
         if sp.issparse(vectors) and filled > DENSE_SHARE * self.k * self.width:
             vectors = vectors.toarray()
         return vectors.astype(self.dtype, copy=True)
+
+
+class BasisProducts:
+    """``<b_j, x_i>`` and ``<b_j, b_q>`` of the basis vectors, noted when they join.
+
+    Where basis vectors are dense and rows sparse and wide, they cost more to form than to keep.
+    """
+
+    def __init__(self, capacity: int, n: int) -> None:
+        self.k = 0
+        self._rows = np.empty((capacity, n), dtype=np.float32)
+        self._own = np.empty((capacity, capacity))
+
+    def append(self, with_rows: np.ndarray, with_basis: np.ndarray, own: float) -> None:
+        """The products of one more vector with the rows, the vectors so far, and itself."""
+        k = self.k
+        self._rows[k] = with_rows
+        self._own[k, :k] = self._own[:k, k] = with_basis
+        self._own[k, k] = own
+        self.k += 1
+
+    def among(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Products of some rows with the basis (a row each), and of the basis with itself."""
+        some = self._rows[: self.k].take(rows, axis=1)
+        return some.T.astype(np.float64), self._own[: self.k, : self.k]
 
 
 class Subspace:
@@ -167,6 +216,11 @@ class Subspace:
         self.basis = Basis(X.shape[1], capacity, is_wide(X), number)
         self.L = np.zeros((capacity, capacity))
         self._Z = np.empty((capacity, self.n), dtype=np.float32)
+        self.products: BasisProducts | None = None
+
+    def keep_products(self) -> None:
+        """From now on note the products of basis vectors: ``4 n capacity`` bytes more."""
+        self.products = BasisProducts(self.capacity, self.n)
 
     @property
     def k(self) -> int:
@@ -185,12 +239,12 @@ class Subspace:
         """``z_i`` of some rows, in float64."""
         return self._Z[: self.k].take(rows, axis=1).T.astype(np.float64)
 
-    def columns(self, points: np.ndarray) -> np.ndarray:
-        """``k(b, x_i)`` for a few dense points b (rows) and every row x_i."""
+    def columns(self, points: np.ndarray, function: _core.KernelFunction | None = None):
+        """``k(b, x_i)`` for a few dense points b (rows) and every row x_i, in float32."""
         out = np.empty((len(points), self.n), dtype=np.float32)
         points = np.ascontiguousarray(points, dtype=np.float64)
         _core.kernel_columns(
-            self.kernel.function,
+            self.kernel.function if function is None else function,
             self.points.core,
             self.norms,
             points,
@@ -204,36 +258,37 @@ class Subspace:
         """b in the numbers of the data, as a model will keep it."""
         return b.astype(self.basis.dtype).astype(np.float64)
 
-    def append(self, b: np.ndarray, column: np.ndarray | None = None) -> np.ndarray | None:
-        """Adds a basis vector; its column of Z in float64, or None if it depends on the others.
-
-        `column` is ``k(b, x_i)`` where that is known.
-        """
-        k, at = self.k, self._place(b)
-        if at is None:
+    def append(self, b: np.ndarray) -> np.ndarray | None:
+        """Adds a basis vector; its column of Z in float64, or None if it depends on the others."""
+        k, own = self.k, float(b @ b)
+        with_basis = self.basis.vectors @ b if k else np.empty(0)
+        r, rho2 = self._place(with_basis, own)
+        if rho2 is None:
             return None
-        r, rho = at
-        column = self.columns(b[None, :])[0] if column is None else column
-        z = column.astype(np.float64)
+        if self.products is None:
+            z = self.columns(b[None, :])[0].astype(np.float64)
+        else:
+            with_rows = self.columns(b[None, :], LINEAR.function)[0]
+            self.products.append(with_rows, with_basis, own)
+            z = kernel_of_products(self.kernel, with_rows.astype(np.float64), self.norms, own)
         if k:
             z -= self.rows.predict(r)
+        rho = math.sqrt(rho2)
         z /= rho
         self.L[k, :k], self.L[k, k] = r, rho
         self._Z[k] = z
         self.basis.append(b)
         return z
 
-    def _place(self, b: np.ndarray) -> tuple[np.ndarray, float] | None:
-        """r and rho of a new vector; None if rho is next to nothing."""
-        point = b[None, :]
-        own = float(kernel_block(self.kernel, point, point)[0, 0])
+    def _place(self, with_basis: np.ndarray, own: float) -> tuple[np.ndarray, float | None]:
+        """r and rho^2 of a new vector by its products; None for rho^2 next to nothing."""
+        kernel = self.kernel
         r = np.empty(0)
         if self.k:
-            r = self.solve_L(kernel_block(self.kernel, self.basis.vectors, point)[:, 0])
-        rho2 = own - float(r @ r)
-        if not (own > 0 and rho2 > DEPENDENT * own):
-            return None
-        return r, float(np.sqrt(rho2))
+            r = self.solve_L(kernel_of_products(kernel, with_basis, self.basis.squared_norms, own))
+        diagonal = float(kernel.function.diagonal(own))
+        rho2 = diagonal - float(r @ r)
+        return r, rho2 if diagonal > 0 and rho2 > DEPENDENT * diagonal else None
 
     def solve_L(self, values: np.ndarray) -> np.ndarray:
         """``L^-1 values``: coordinates from kernel values with the basis."""

@@ -72,11 +72,11 @@ def fresh_values(
     D = sum_j beta_j b_j - 1/2 ||L^-1 K_B l||^2: what Z in float32 had lost, this has not.
     """
     l = planes.mixed()  # noqa: E741
-    p, u = np.empty(subspace.n), np.zeros(len(beta))
+    p, u = np.zeros(subspace.n), np.zeros(len(beta))
     tiles = kernel_tiles(subspace.X, subspace.basis.vectors, subspace.kernel, subspace.pool)
-    for begin, end, K in tiles:
-        p[begin:end] = K @ beta
-        u += l[begin:end] @ K
+    for rows, vectors, K in tiles:
+        p[rows] += K @ beta[vectors]
+        u[vectors] += l[rows] @ K
     a = subspace.solve_L(u)
     return p, planes.offset - 0.5 * float(a @ a)
 
