@@ -12,15 +12,15 @@ namespace {
 
 constexpr std::size_t kBlock = 128;  // points that stay in a cache from product to sum
 
+// The search for pre-images needs few digits: products are summed in the points' own type.
 template <class Value>
 MAXMARGIN_INLINE void dots(const Value* t, std::size_t rows, const Value* b, std::size_t d,
                            double* out) {
   for (std::size_t q = 0; q < rows; ++q, t += d) {
-    double sum = 0;
+    Value sum = 0;
 #pragma omp simd reduction(+ : sum)
-    for (std::size_t j = 0; j < d; ++j)
-      sum += static_cast<double>(t[j]) * static_cast<double>(b[j]);
-    out[q] = sum;
+    for (std::size_t j = 0; j < d; ++j) sum += t[j] * b[j];
+    out[q] = static_cast<double>(sum);
   }
 }
 

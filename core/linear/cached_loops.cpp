@@ -13,7 +13,11 @@ namespace {
 constexpr double kFirstThreshold = 9;           // the paper's
 constexpr double kTighten = 0.9;                // whenever rows in use had to leave the cache
 constexpr std::size_t kChunkEntries = 1 << 18;  // between two looks at the stop flag
-constexpr std::size_t kAhead = 4;               // rows fetched ahead of their visit
+constexpr std::size_t kAhead = 4;               // visits ahead of which rows of a block are fetched
+constexpr std::size_t kRowAhead = 8;            // the same in the cache, where more is far away:
+constexpr std::size_t kAlphaAhead = 4;          // a row, and then its dual variable
+// Rows of the cache that a shuffle may keep together, and how many there must be for that.
+constexpr std::size_t kUnit = 4, kManyRows = 4096;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kLinePoints = CachedLoops::kLine.size();
 
@@ -242,9 +246,28 @@ void CachedLoops::next_round(Problem& problem) {
   }
   problem.most = problem.least = 0;
   problem.cursor = 0;
+  shuffle(problem);
+}
+
+// Of many rows a few that lie side by side stay together: they share lines and pages of memory, and
+// a visit is mostly a wait for those. (They are neighbours of the cache, not of the source: blocks
+// are visited, and so cached, in random order.)
+void CachedLoops::shuffle(Problem& problem) {
   auto& order = problem.order;
-  for (std::size_t k = order.size(); k > 1; --k)
-    std::swap(order[k - 1], order[problem.random.below(k)]);
+  std::size_t unit = 1;
+  if (order.size() > kManyRows && 2 * order.size() > problem.place.size()) {
+    unit = kUnit;
+    order.clear();
+    for (std::uint32_t slot = 0; slot < problem.place.size(); ++slot)
+      if (problem.place[slot] != RowCache::kNone) order.push_back(slot);
+  }
+  for (std::size_t k = order.size() / unit; k > 1; --k) {
+    const std::size_t other = problem.random.below(k);
+    if (other == k - 1) continue;
+    const auto last = order.begin() + static_cast<std::ptrdiff_t>((k - 1) * unit);
+    std::swap_ranges(last, last + static_cast<std::ptrdiff_t>(unit),
+                     order.begin() + static_cast<std::ptrdiff_t>(other * unit));
+  }
   for (std::size_t k = 0; k < order.size(); ++k)
     problem.place[order[k]] = static_cast<std::uint32_t>(k);
 }
@@ -254,7 +277,10 @@ void CachedLoops::visit_cached(Problem& problem, Access& access, Tally& tally) {
   auto& order = problem.order;
   if (order.empty()) return;
   if (problem.cursor >= order.size()) next_round(problem);
-  if (problem.cursor + kAhead < order.size()) prefetch(cache_.row(order[problem.cursor + kAhead]));
+  if (problem.cursor + kRowAhead < order.size()) {
+    prefetch(cache_.row(order[problem.cursor + kRowAhead]));
+    problem.alpha.prefetch(cache_.row(order[problem.cursor + kAlphaAhead]).id);
+  }
   const std::uint32_t slot = order[problem.cursor];
   const PackedRow& row = cache_.row(slot);
   if (visit(problem, row, access(row), tally)) {

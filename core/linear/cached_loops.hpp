@@ -30,6 +30,9 @@ struct DualVariables {
 
   double get(std::int64_t i) const { return wide ? wide[i] : static_cast<double>(narrow[i]); }
   double top(double cost) const;
+  void prefetch(std::int64_t i) const {
+    wide ? __builtin_prefetch(wide + i, 1) : __builtin_prefetch(narrow + i, 1);
+  }
   // Returns the value as stored.
   double set(std::int64_t i, double value) const {
     if (wide) return wide[i] = value;
@@ -122,6 +125,7 @@ class CachedLoops {
   void release();
   void sweep_problem(Problem& problem, std::size_t visits, Tally& tally);
   void next_round(Problem& problem);
+  void shuffle(Problem& problem);
   template <class RowAt>
   void look_at(RowAt row_at, std::size_t n, const Line& line, double* losses, std::uint8_t* wanted,
                Pool& pool);

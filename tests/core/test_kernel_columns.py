@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from tests.solvers.brute_force import kernel_block
 
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
 from maxmargin.solvers.kernels import Kernel
-from maxmargin.solvers.subspace import kernel_block, squared_norms
+from maxmargin.solvers.subspace import squared_norms
 
 KERNELS = [
     Kernel("rbf", 0.7),

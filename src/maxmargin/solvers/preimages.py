@@ -133,10 +133,13 @@ class Residual(SampledResidual):
             self._take_dense(subspace)
 
     def _take_dense(self, subspace: Subspace) -> None:
-        number, m = subspace.basis.dtype, len(self.rows)
-        sampled = subspace.X[self.rows]
-        points = np.empty((len(self.v), self._width), dtype=number)
-        points[:m] = sampled.toarray() if sp.issparse(sampled) else sampled
+        number, m = number_of_search(subspace), len(self.rows)
+        sampled = subspace.X[self.rows].astype(number, copy=False)
+        points = np.zeros((len(self.v), self._width), dtype=number)
+        if sp.issparse(sampled):
+            sampled.toarray(out=points[:m])
+        else:
+            points[:m] = sampled
         points[m:] = subspace.basis.vectors
         if self.kernel.of_distance and m:
             self._centre = points[:m].mean(axis=0, dtype=np.float64)
@@ -225,6 +228,12 @@ class Residual(SampledResidual):
     def quotients(self, b: np.ndarray) -> np.ndarray:
         f, own = self.values(b)
         return np.divide(f**2, own, out=np.zeros_like(f), where=own > 0)
+
+
+def number_of_search(subspace: Subspace) -> np.dtype:
+    """float32, which is half the memory to move, where squares of the data are within its range."""
+    largest = float(subspace.norms.max(initial=0.0))
+    return np.dtype(np.float32) if 1e-20 < largest < 1e20 else subspace.basis.dtype
 
 
 def used_columns(X: sp.csr_matrix) -> np.ndarray:
