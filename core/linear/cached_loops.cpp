@@ -326,6 +326,19 @@ CachedLoops::Tally CachedLoops::sweep(std::size_t visits, Pool& pool) {
   return total;
 }
 
+CachedLoops::Tally CachedLoops::sweep_while(Terms terms, const Flag* ready, Pool& pool) {
+  Tally total;
+  while (active() > 0) {
+    const bool pays = terms.allowance > 0 && terms.rate > terms.least;
+    if (!pays && (!ready || ready->is_set())) break;
+    const Tally tally = sweep(terms.slice, pool);
+    total += tally;
+    terms.rate = tally.rate();
+    terms.allowance -= std::min(terms.allowance, tally.visits);
+  }
+  return total;
+}
+
 void CachedLoops::start_pass() {
   for (Problem& problem : problems_) problem.pass = Tally();
 }

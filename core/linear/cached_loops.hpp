@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/flag.hpp"
 #include "base/parallel.hpp"
 #include "base/random.hpp"
 #include "linear/row_cache.hpp"
@@ -57,6 +58,7 @@ class CachedLoops {
     std::size_t visits = 0;   //
     std::size_t steps = 0;    // visits that changed w
     std::size_t entries = 0;  // features looked at
+    double rate() const { return entries > 0 ? gain / static_cast<double>(entries) : 0; }
     void operator+=(const Tally& other);
     void note_extremes(const Tally& other);
   };
@@ -80,6 +82,14 @@ class CachedLoops {
   Arrival consume(const PackedBlock& block, Pool& pool);
   // Visits up to this many cached rows of each problem, in random order.
   Tally sweep(std::size_t visits, Pool& pool);
+  // Sweeps of `slice` visits for each problem while they pay, and while `waiting` for a block that
+  // is not ready. They pay while they raise the dual objective by more for each feature looked at
+  // than `least`, for at most `allowance` visits; before the first slice by `rate`.
+  struct Terms {
+    std::size_t slice, allowance;
+    double least, rate;
+  };
+  Tally sweep_while(Terms terms, const Flag* ready, Pool& pool);
   // The tally of problem k since `start_pass`.
   const Tally& pass_tally(std::size_t k) const { return problems_[k].pass; }
   void start_pass();

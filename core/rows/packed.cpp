@@ -110,10 +110,10 @@ void PackedBlock::finish(const Format& format) {
     for (std::size_t r = 0; r < n(); ++r) {
       PackedRow& row = *reinterpret_cast<PackedRow*>(bytes_.data() + offsets_[r]);
       row.norm = squared(access(row));
-      check(std::isfinite(row.norm),
-            "row " + std::to_string(row.id) +
-                " (the first is number 0) holds NaN, infinity or a number too large to be "
-                "squared; expected finite numbers");
+      if (!std::isfinite(row.norm))
+        throw InvalidInput("row " + std::to_string(row.id) +
+                           " (the first is number 0) holds NaN, infinity or a number too large to "
+                           "be squared; expected finite numbers");
     }
   });
 }

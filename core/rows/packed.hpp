@@ -123,17 +123,10 @@ struct SparseEntries {
   std::size_t count, d;
   double bias;
   double dot(const double* w) const {
-    double even = bias != 0 ? bias * w[d] : 0.0, odd = 0;
-    std::size_t q = 0;
-    for (; q + 1 < count; q += 2) {
-      even += static_cast<double>(x[q]) * w[j[q]];
-      odd += static_cast<double>(x[q + 1]) * w[j[q + 1]];
-    }
-    if (q < count) even += static_cast<double>(x[q]) * w[j[q]];
-    return even + odd;
+    return sparse_dot(x, j, count, w) + (bias != 0 ? bias * w[d] : 0.0);
   }
   void add(double c, double* w) const {
-    for (std::size_t q = 0; q < count; ++q) w[j[q]] += c * static_cast<double>(x[q]);
+    sparse_add(x, j, count, c, w);
     if (bias != 0) w[d] += c * bias;
   }
   std::size_t entries() const { return count; }

@@ -159,6 +159,30 @@ void check_structure(const Index* starts, std::size_t n, const Index* indices, s
 template <class Value>
 bool all_finite(const Value* x, std::size_t n, Pool& pool);
 
+// <x, w> of entries x at distinct places j.
+template <class Value, class Index>
+MAXMARGIN_INLINE double sparse_dot(const Value* x, const Index* j, std::size_t count,
+                                   const double* w) {
+  double sum[4] = {0, 0, 0, 0};
+  std::size_t q = 0;
+  for (; q + 4 <= count; q += 4)
+    for (std::size_t r = 0; r < 4; ++r) sum[r] += static_cast<double>(x[q + r]) * w[j[q + r]];
+  for (; q < count; ++q) sum[0] += static_cast<double>(x[q]) * w[j[q]];
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+// w += c x: the places differ, so four entries can be read before any is written.
+template <class Value, class Index>
+MAXMARGIN_INLINE void sparse_add(const Value* x, const Index* j, std::size_t count, double c,
+                                 double* w) {
+  std::size_t q = 0;
+  for (; q + 4 <= count; q += 4) {
+    double sum[4];
+    for (std::size_t r = 0; r < 4; ++r) sum[r] = w[j[q + r]] + c * static_cast<double>(x[q + r]);
+    for (std::size_t r = 0; r < 4; ++r) w[j[q + r]] = sum[r];
+  }
+  for (; q < count; ++q) w[j[q]] += c * static_cast<double>(x[q]);
+}
+
 // <w, x_i>, the constant feature included. Four running sums hide the latency of the additions.
 template <class View>
 MAXMARGIN_INLINE double dot(const View& rows, std::size_t i, const double* w) {
@@ -168,15 +192,9 @@ MAXMARGIN_INLINE double dot(const View& rows, std::size_t i, const double* w) {
 }
 template <class Value, class Index>
 MAXMARGIN_INLINE double dot(const SparseRows<Value, Index>& rows, std::size_t i, const double* w) {
-  const Value* x = rows.values + rows.begin(i);
-  const Index* j = rows.indices + rows.begin(i);
-  const std::size_t count = rows.entries(i);
-  double sum[4] = {rows.bias != 0 ? rows.bias * w[rows.d] : 0.0, 0, 0, 0};
-  std::size_t q = 0;
-  for (; q + 4 <= count; q += 4)
-    for (std::size_t r = 0; r < 4; ++r) sum[r] += static_cast<double>(x[q + r]) * w[j[q + r]];
-  for (; q < count; ++q) sum[0] += static_cast<double>(x[q]) * w[j[q]];
-  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+  const double sum =
+      sparse_dot(rows.values + rows.begin(i), rows.indices + rows.begin(i), rows.entries(i), w);
+  return rows.bias != 0 ? sum + rows.bias * w[rows.d] : sum;
 }
 template <class Value>
 MAXMARGIN_INLINE double dot(const DenseRows<Value>& rows, std::size_t i, const double* w) {
@@ -193,20 +211,10 @@ MAXMARGIN_INLINE void add(const View& rows, std::size_t i, double c, double* w) 
   rows.each(i, [&](std::size_t j, double x) { w[j] += c * x; });
   if (rows.bias != 0) w[rows.d] += c * rows.bias;
 }
-// The columns of a row differ, so four entries can be read before any is written.
 template <class Value, class Index>
 MAXMARGIN_INLINE void add(const SparseRows<Value, Index>& rows, std::size_t i, double c,
                           double* w) {
-  const Value* x = rows.values + rows.begin(i);
-  const Index* j = rows.indices + rows.begin(i);
-  const std::size_t count = rows.entries(i);
-  std::size_t q = 0;
-  for (; q + 4 <= count; q += 4) {
-    double sum[4];
-    for (std::size_t r = 0; r < 4; ++r) sum[r] = w[j[q + r]] + c * static_cast<double>(x[q + r]);
-    for (std::size_t r = 0; r < 4; ++r) w[j[q + r]] = sum[r];
-  }
-  for (; q < count; ++q) w[j[q]] += c * static_cast<double>(x[q]);
+  sparse_add(rows.values + rows.begin(i), rows.indices + rows.begin(i), rows.entries(i), c, w);
   if (rows.bias != 0) w[rows.d] += c * rows.bias;
 }
 template <class Value>

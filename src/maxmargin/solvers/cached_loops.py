@@ -207,15 +207,13 @@ class Trainer:
     def sweep(self, reader: Reader, rows: int, fresh_rate: float, cached_rate: float) -> None:
         """Visits in the cache while they raise D faster than fresh rows do (within reason), or
         while no fresh rows are there."""
+        if not self.loops.active:
+            return
         allowance = min(MOST_VISITS * rows, MOST_ROUNDS * self.loops.active)
-        while self.loops.active:
-            pays = allowance > 0 and cached_rate > fresh_rate
-            if not pays and (self.options.patient or reader.ready):
-                break
-            tally = self.loops.sweep(max(rows // SLICE, 64), self.pool)
-            self.count(tally, cached=True)
-            cached_rate = rate(tally)
-            allowance -= tally[1]
+        ready = None if self.options.patient else reader.ready
+        slice_ = max(rows // SLICE, 64)
+        tally = self.loops.sweep_while(slice_, allowance, fresh_rate, cached_rate, ready, self.pool)
+        self.count(tally, cached=True)
 
     def is_near(self, k: int, losses: float) -> bool:
         """Whether the losses met on the way promise a gap within reach of the tolerance."""

@@ -33,6 +33,7 @@ class Reader:
         self._change = threading.Condition()
         self._closed = False
         self._error: BaseException | None = None
+        self.ready = _core.Flag()  # whether `take` would return (or raise) at once
         self._thread = threading.Thread(target=self._read, name="maxmargin reader", daemon=True)
 
     def __enter__(self) -> Reader:
@@ -41,11 +42,6 @@ class Reader:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    @property
-    def ready(self) -> bool:
-        """Whether `take` would return (or raise) at once."""
-        return bool(self._blocks) or self._error is not None
 
     def take(self, stop: _core.Stop | None) -> _core.PackedBlock | None:
         """The next block, None at the end of a pass. Raises the reader's error, and `Stopped`."""
@@ -57,6 +53,7 @@ class Reader:
                     raise _core.Stopped("stopped before the end")
                 self._change.wait(PATIENCE)
             block = self._blocks.popleft()
+            self.ready.set(bool(self._blocks) or self._error is not None)
             self._change.notify_all()
         return block
 
@@ -77,6 +74,7 @@ class Reader:
             if self._closed:
                 return False
             self._blocks.append(block)
+            self.ready.set(True)
             self._change.notify_all()
         return True
 
@@ -87,6 +85,7 @@ class Reader:
         except BaseException as error:
             with self._change:
                 self._error = error
+                self.ready.set(True)
                 self._change.notify_all()
 
     def _one_pass(self) -> bool:
