@@ -249,5 +249,10 @@ MaxIter = Annotated[
 ]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of random orders.")]
 Numbers = Annotated[
-    str, typer.Option("--dtype", metavar="TYPE", help="Keep values as float32 or float64.")
+    str,
+    typer.Option(
+        "--dtype",
+        metavar="TYPE",
+        help="Keep values as float32 or float64; rows streamed from a row store stay as they are.",
+    ),
 ]
