@@ -244,3 +244,27 @@ def test_planes_that_gain_a_coordinate_are_those_made_with_it():
     (w, D), (w_grown, D_grown) = whole.minimise(1e-12), grown.minimise(1e-12)
     assert np.allclose(w, w_grown, atol=1e-5)
     assert np.isclose(D, D_grown, rtol=1e-8)
+
+
+def test_planes_in_float32_bound_no_more_than_the_planes_do():
+    A, b = drawn(40, 300, seed=3)
+    exact = planes_of(A, b)
+    for scale in (1.0, 1e30):
+        coarse = Planes(300, precision=1e-3)
+        for row, offset in zip(A, b):
+            coarse.add(row * scale, offset * scale**2)
+        assert coarse._chunks[0].dtype == np.float32
+        _, D = coarse.minimise(1e-9 * scale**2)
+        beta = coarse._qp.beta
+        assert below(A * scale, b * scale**2, beta) >= D  # whatever rounding did to the planes
+        assert pytest.approx(exact.minimise(1e-9)[1] * scale**2, rel=1e-5) == D
+
+
+def test_numbers_that_float32_does_not_have_keep_planes_in_float64():
+    planes = Planes(3, precision=1e-3)
+    planes.add(np.array([1.0, 2.0, 3.0]), 1.0)
+    assert planes._chunks[0].dtype == np.float32
+    planes.add(np.array([1e60, 0.0, 0.0]), 1.0)
+    assert planes._chunks[0].dtype == np.float64
+    w, D = planes.minimise(1e-9)
+    assert np.isfinite(w).all() and np.isfinite(D)

@@ -63,7 +63,7 @@ def solve(
     (a, b) below R that are known beforehand.
     """
     run = Run(settings)
-    planes = Planes(rows.width, getattr(rows, "pool", None))
+    planes = Planes(rows.width, getattr(rows, "pool", None), settings.tol)
     best, D = Point(np.zeros(rows.width), rows.zeros(), loss.at_zero, 0.0), 0.0
     try:
         best, l = start(rows, loss, w0)  # noqa: E741
