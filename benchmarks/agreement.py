@@ -155,7 +155,7 @@ def report(here: dict, rows: list[Row]) -> str:
         "# Do the solvers keep their promise, and agree with LIBLINEAR?",
         machine.sentence(here),
         f"{len(rows) - len(bad)} of {len(rows)} runs without fault. Where the last number is "
-        "negative, ours is the lower objective.",
+        "negative, ours is the lower objective. Runs were made one set or solver at a time.",
         reports.table([*header, "verdict"], [cells(row) for row in rows]),
     ]
     return "\n\n".join(parts) + "\n"

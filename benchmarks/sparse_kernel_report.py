@@ -122,7 +122,10 @@ def speed_table(store: dict) -> str:
 
 
 def speed_cells(row: dict) -> list[str]:
-    return [f"{row['seconds']:.2f}", f"{row['objective']:.6g}", f"{row['accuracy']:.2f}"]
+    accuracy = f"{row['accuracy']:.2f}"
+    if "deviation" in row:
+        accuracy += f" ± {row['deviation']:.2f}"
+    return [f"{row['seconds']:.2f}", f"{row['objective']:.6g}", accuracy]
 
 
 def growth_table(store: dict) -> str:

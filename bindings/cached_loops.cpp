@@ -152,7 +152,7 @@ struct LoopsHandle {
 };
 
 auto told(const CachedLoops::Tally& tally) {
-  return std::make_tuple(tally.gain, tally.visits, tally.steps, tally.entries);
+  return std::make_tuple(tally.gain, tally.visits, tally.entries);
 }
 
 void bind_loops(nb::module_& m) {
@@ -169,13 +169,13 @@ void bind_loops(nb::module_& m) {
             return std::make_tuple(told(arrival.fresh), told(arrival.cached));
           },
           Release(), nb::arg("block"), nb::arg("pool"),
-          "(gain, visits, steps, entries) of the rows of the block, and of visits in the cache")
+          "(gain, visits, entries) of the rows of the block, and of visits in the cache")
       .def(
           "sweep",
           [](LoopsHandle& self, std::size_t visits, Pool& pool) {
             return told(self.loops.sweep(visits, pool));
           },
-          Release(), nb::arg("visits"), nb::arg("pool"), "(gain, visits, steps, entries)")
+          Release(), nb::arg("visits"), nb::arg("pool"), "(gain, visits, entries)")
       .def(
           "sweep_while",
           [](LoopsHandle& self, std::size_t slice, std::size_t allowance, double least, double rate,
@@ -184,7 +184,7 @@ void bind_loops(nb::module_& m) {
           },
           Release(), nb::arg("slice"), nb::arg("allowance"), nb::arg("least"), nb::arg("rate"),
           nb::arg("ready").none(), nb::arg("pool"),
-          "(gain, visits, steps, entries) of slices while they pay, or until it is ready")
+          "(gain, visits, entries) of slices while they pay, or until it is ready")
       .def("start_pass", [](LoopsHandle& self) { self.loops.start_pass(); })
       .def("end_pass", [](LoopsHandle& self) { self.loops.end_pass(); })
       .def(
@@ -213,6 +213,7 @@ void bind_loops(nb::module_& m) {
             self.loops.look_at_cache(line, losses.data(), pool);
           },
           nb::arg("start"), nb::arg("to"), nb::arg("losses").noconvert(), nb::arg("pool"))
+      .def_prop_ro("steps", [](const LoopsHandle& self) { return self.loops.steps(); })
       .def_prop_ro("complete", [](const LoopsHandle& self) { return self.loops.complete(); })
       .def_prop_ro("cached", [](const LoopsHandle& self) { return self.loops.cached(); })
       .def_prop_ro("active", [](const LoopsHandle& self) { return self.loops.active(); })

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kBlock = 128;  // points that stay in a cache from product to sum
 
-// The search for pre-images needs few digits: products are summed in the points' own type.
+// Products are summed in the points' own type: the caller sees to it that its digits will do.
 template <class Value>
 MAXMARGIN_INLINE void dots(const Value* t, std::size_t rows, const Value* b, std::size_t d,
                            double* out) {

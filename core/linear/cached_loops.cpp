@@ -47,7 +47,6 @@ void CachedLoops::Tally::operator+=(const Tally& other) {
   gain += other.gain;
   hinge += other.hinge;
   visits += other.visits;
-  steps += other.steps;
   entries += other.entries;
 }
 
@@ -123,7 +122,7 @@ bool CachedLoops::visit(Problem& problem, const PackedRow& row, const Entries& x
     const double change = problem.alpha.set(row.id, target) - a;
     x.add(change * y, problem.w);
     tally.gain -= change * (G + 0.5 * change * row.norm);
-    ++tally.steps;
+    ++problem.steps;
   }
   return true;
 }
@@ -250,8 +249,8 @@ void CachedLoops::next_round(Problem& problem) {
 }
 
 // Of many rows a few that lie side by side stay together: they share lines and pages of memory, and
-// a visit is mostly a wait for those. (They are neighbours of the cache, not of the source: blocks
-// are visited, and so cached, in random order.)
+// a visit is mostly a wait for those. (Slots that follow each other were filled one after the
+// other, until rows are evicted; training fills them in random order.)
 void CachedLoops::shuffle(Problem& problem) {
   auto& order = problem.order;
   std::size_t unit = 1;
@@ -349,6 +348,12 @@ void CachedLoops::end_pass() {
     problem.upper = problem.pass.most > 0 ? problem.pass.most : kInfinity;
     problem.lower = problem.pass.least < 0 ? problem.pass.least : -kInfinity;
   }
+}
+
+std::size_t CachedLoops::steps() const {
+  std::size_t sum = 0;
+  for (const Problem& problem : problems_) sum += problem.steps;
+  return sum;
 }
 
 std::size_t CachedLoops::active() const {

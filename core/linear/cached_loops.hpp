@@ -56,7 +56,6 @@ class CachedLoops {
     double most = 0;          // extreme projected gradients
     double least = 0;         //
     std::size_t visits = 0;   //
-    std::size_t steps = 0;    // visits that changed w
     std::size_t entries = 0;  // features looked at
     double rate() const { return entries > 0 ? gain / static_cast<double>(entries) : 0; }
     void operator+=(const Tally& other);
@@ -82,9 +81,9 @@ class CachedLoops {
   Arrival consume(const PackedBlock& block, Pool& pool);
   // Visits up to this many cached rows of each problem, in random order.
   Tally sweep(std::size_t visits, Pool& pool);
-  // Sweeps of `slice` visits for each problem while they pay, and while `waiting` for a block that
-  // is not ready. They pay while they raise the dual objective by more for each feature looked at
-  // than `least`, for at most `allowance` visits; before the first slice by `rate`.
+  // Sweeps of `slice` visits for each problem while they pay, and until a block is `ready` (null:
+  // do not wait for one). They pay while they raise the dual objective by more for each feature
+  // looked at than `least`, for at most `allowance` visits; before the first slice by `rate`.
   struct Terms {
     std::size_t slice, allowance;
     double least, rate;
@@ -101,6 +100,9 @@ class CachedLoops {
   void look(const PackedBlock& block, const Line& line, double* losses, Pool& pool);
   // The same for all rows, when all are in the cache.
   void look_at_cache(const Line& line, double* losses, Pool& pool);
+
+  // Visits so far that changed a w, also those of a call that was stopped.
+  std::size_t steps() const;
 
   bool complete() const { return cache_.rows() == n_; }
   std::size_t cached() const { return cache_.rows(); }
@@ -120,6 +122,7 @@ class CachedLoops {
     std::vector<std::uint32_t> released;  // slots set aside by the sweep under way
     double most = 0, least = 0;           // extreme projected gradients of the round
     Tally pass;
+    std::size_t steps = 0;
     Random random{0};
     bool finished = false;
   };

@@ -109,6 +109,20 @@ def test_seeds(rows):
     assert (fits[0].coef_ != fits[2].coef_).any()
 
 
+@pytest.mark.parametrize("by_class", [False, True])
+def test_many_rows_in_the_cache(by_class):
+    """So many that a round visits neighbours together."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(9000, 8)).astype(np.float32)
+    y = np.where(X @ rng.normal(size=8) + rng.normal(size=9000) > 0, 1, -1)
+    order = np.argsort(y, kind="stable") if by_class else np.arange(9000)
+    exact = LinearSVC(C=0.1, tol=1e-5).fit(X, y).certificate_
+    for seed in range(2):
+        model = StreamSVC(C=0.1, tol=1e-4, random_state=seed).fit(X[order], y[order])
+        assert model.certificate_.relative_gap <= 1e-4
+        assert exact.dual <= model.certificate_.primal <= exact.primal * (1 + 1e-4)
+
+
 def test_rows_sorted_by_class(rows):
     X, y = rows
     order = np.argsort(y, kind="stable")

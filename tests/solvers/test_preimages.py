@@ -78,41 +78,70 @@ def test_a_sample_leaves_out_what_the_basis_spans():
     assert np.abs(at_basis).max() < 1e-3 * np.abs(r.v).sum()
 
 
-def wide_residuals(basis=4, seed=0):
-    """The same residual of wide sparse rows, its points as vectors and as combinations."""
-    X = sp.random(300, 4000, 0.005, "csr", random_state=seed)
-    rng = np.random.default_rng(seed)
-    l = rng.normal(size=300)  # noqa: E741
+def wide_residual(basis=4, seed=0, scale=1.0):
+    """A residual of wide sparse rows, whose points are combinations, and the same as vectors."""
+    X = scale * sp.random(300, 4000, 0.005, "csr", random_state=seed)
+    l = np.random.default_rng(seed).normal(size=300)  # noqa: E741
+    kernel = Kernel("rbf", 0.3 / scale**2)
+    vectors = (X[:basis] + X[basis : 2 * basis]).toarray()
     found = []
-    for span in (False, True):
-        subspace = Subspace(X, Kernel("rbf", 0.3), basis, _core.Pool(1))
-        if span:
+    for rows, kind in ((X, SpanResidual), (X.toarray(), Residual)):
+        subspace = Subspace(rows, kernel, basis, _core.Pool(1))
+        if kind is SpanResidual:
             subspace.keep_products()
-        for b in (X[:basis] + X[basis : 2 * basis]).toarray():
+        for b in vectors:
             assert subspace.append(b) is not None
-        kind = SpanResidual if span else Residual
         found.append(kind(subspace, l, 300, np.random.default_rng(seed)))
-    return found
+    return X.toarray(), vectors, kernel, *found
 
 
-def test_combinations_of_wide_rows_stand_for_vectors():
-    vectors, span = wide_residuals()
+@pytest.mark.parametrize("scale", [1.0, 1e8])
+def test_combinations_of_wide_rows_stand_for_vectors(scale):
+    X, vectors, kernel, span, _ = wide_residual(scale=scale)
     u = 0.02 * np.random.default_rng(1).normal(size=(3, len(span.v)))
-    b = np.array([span.back(row) for row in u])
-    assert np.allclose(span.quotients(u), vectors.quotients(vectors.place(b)), rtol=1e-2)
+    b = u[:, :300] @ X[span.rows] + u[:, 300:] @ vectors
+    points = np.vstack([X[span.rows], vectors])
+    weights = kernel_block(kernel, b, points) * span.v
     f, target = span.pull(u)
-    f_of_vectors, target_of_vectors = vectors.pull(vectors.place(b))
-    assert np.allclose(f, f_of_vectors, rtol=1e-2, atol=1e-3 * np.abs(span.v).sum())
-    known = [span.back(row) for row in target * f[:, None]]
-    wanted = [vectors.back(row) for row in target_of_vectors * f_of_vectors[:, None]]
-    assert np.allclose(known, wanted, atol=1e-2 * np.abs(wanted).max())
+    scale_of_f = np.abs(weights).sum(axis=1).max()
+    assert np.allclose(f, weights.sum(axis=1), atol=1e-5 * scale_of_f)
+    assert np.allclose(span.quotients(u), weights.sum(axis=1) ** 2, atol=1e-4 * scale_of_f**2)
+    wanted = weights @ points
+    known = (target * f[:, None])[:, :300] @ X[span.rows] + (target * f[:, None])[:, 300:] @ vectors
+    assert np.allclose(known, wanted, atol=1e-5 * np.abs(points).max() * scale_of_f)
+    assert np.allclose(span.back(u[0]), b[0], atol=2e-3 * np.linalg.norm(b[0]))
 
 
 def test_both_searches_of_wide_rows_find_the_same():
-    vectors, span = wide_residuals()
+    *_, span, vectors = wide_residual()
     ends = [pre_image(r, Search(), np.random.default_rng(2)) for r in (vectors, span)]
     assert ends[0][1] == pytest.approx(ends[1][1], rel=1e-3)
     assert np.allclose(vectors.back(ends[0][0]), span.back(ends[1][0]), atol=1e-2)
+
+
+def clusters(spread, offset, n=600, seed=0):
+    """Small clusters far apart, or far from the origin."""
+    rng = np.random.default_rng(seed)
+    centres = spread * rng.normal(size=(30, 3))
+    which = rng.integers(30, size=n)
+    return centres[which] + rng.normal(size=(n, 3)) + offset, rng.normal(size=n)
+
+
+@pytest.mark.parametrize("spread, offset", [(1e4, 0.0), (1.0, 1e7)])
+def test_searches_keep_the_digits_that_the_data_need(spread, offset):
+    X, l = clusters(spread, offset)  # noqa: E741
+    subspace = Subspace(X, Kernel("rbf", 0.5), 1, _core.Pool(1))
+    r = Residual(subspace, l, 2048, np.random.default_rng(0))
+    values = r.values(r.place(X))[0]
+    wanted = kernel_block(Kernel("rbf", 0.5), X, X) @ l
+    assert np.allclose(values, wanted, atol=1e-4 * np.abs(l).sum())
+
+
+def test_a_vector_that_is_not_finite_is_refused():
+    subspace = Subspace(np.eye(3), Kernel("rbf", 1.0), 2, _core.Pool(1))
+    assert subspace.append(np.array([np.nan, 0.0, 0.0])) is None
+    assert subspace.append(np.array([np.inf, 0.0, 0.0])) is None
+    assert subspace.k == 0
 
 
 def test_kernels_without_pre_images_are_refused_with_what_to_do():

@@ -214,16 +214,36 @@ def test_sparse_rows_give_what_dense_rows_give(dtype):
     assert a.primal == pytest.approx(b.primal, rel=1e-3)
 
 
-def test_dense_vectors_beside_wide_rows_are_taken_in_slabs(monkeypatch):
+@pytest.mark.parametrize("rows", ["wide", "dense", "few"])
+@pytest.mark.parametrize("vectors", ["dense", "csr", "thin"])
+def test_kernel_tiles_are_kernel_values(rows, vectors, monkeypatch):
+    """Whatever of both is sparse, and copied in slabs or not."""
     rng = np.random.default_rng(0)
-    X, vectors = sp.random(50, 2000, 0.01, "csr", random_state=0), rng.normal(size=(7, 2000))
+    X = sp.random(3 if rows == "few" else 90, 2000, 0.01, "csr", random_state=0)
+    X = X.toarray() if rows == "dense" else X
+    V = rng.normal(size=(7, 2000)) * (rng.random((7, 2000)) < (0.005 if vectors == "thin" else 0.3))
+    V = V if vectors == "dense" else sp.csr_matrix(V)
     monkeypatch.setattr(subspace_module, "SLAB_VALUES", 3 * 2000)
-    K, slabs = np.empty((50, 7)), set()
-    for rows, columns, values in subspace_module.kernel_tiles(X, vectors, RBF, _core.Pool(1)):
-        K[rows, columns] = values
+    K, slabs = np.empty((X.shape[0], 7)), set()
+    kernel = Kernel("rbf", 0.01)
+    for part, columns, values in subspace_module.kernel_tiles(X, V, kernel, _core.Pool(1)):
+        K[part, columns] = values
         slabs.add((columns.start, columns.stop))
-    assert slabs == {(0, 3), (3, 6), (6, 7)}
-    assert np.allclose(K, kernel_block(RBF, X, vectors))
+    copied = {(0, 3), (3, 6), (6, 7)}
+    cut = {("wide", "dense"), ("wide", "csr"), ("dense", "csr"), ("few", "dense")}
+    assert slabs == (copied if (rows, vectors) in cut else {(0, 7)})
+    assert np.allclose(K, kernel_block(kernel, X, V))
+
+
+def test_kernel_values_of_long_wide_rows_are_exact():
+    """A common column of large numbers: products in float32 would lose the digits of distances."""
+    common = np.full((60, 1), 1e3)
+    X = sp.hstack([sp.random(60, 4000, 0.005, "csr", random_state=0) * 3, common], "csr")
+    kernel = Kernel("rbf", 0.1)
+    subspace = Subspace(X, kernel, 1, _core.Pool(1))
+    subspace.keep_products()
+    b = X[:1].toarray()
+    assert np.allclose(subspace.append(b[0]), kernel_block(kernel, X, b)[:, 0], atol=1e-6)
 
 
 def test_wide_sparse_rows_keep_sparse_basis_vectors():

@@ -160,6 +160,7 @@ class Trainer:
             self.loops.set_problem(k, positive, state.alpha[k], state.w[k])
         self.statuses: list[Status | None] = [None] * problems
         self.histories: list[list[Progress]] = [[] for _ in range(problems)]
+        self.steps_before = state.steps
         self.visits = self.cached_visits = 0
         self.since_look = self.trained = 0
         self.near = False
@@ -256,12 +257,16 @@ class Trainer:
         tallies = [self.loops.pass_tally(k) for k in self.open_problems()]
         return max((most - least for _, most, least in tallies), default=0.0)
 
-    def count(self, tally: tuple[float, int, int, int], cached: bool) -> int:
+    def note_steps(self) -> None:
+        """The core counts them, also those of a call that does not come back."""
+        self.state.steps = self.steps_before + self.loops.steps
+
+    def count(self, tally: tuple[float, int, int], cached: bool) -> int:
         """Keeps account of visits; how many features they looked at."""
-        _, visits, steps, entries = tally
+        _, visits, entries = tally
         self.visits += visits
         self.cached_visits += visits if cached else 0
-        self.state.steps += steps
+        self.note_steps()
         return entries
 
     # ------------------------------------------------------------ looks
@@ -336,6 +341,7 @@ class Trainer:
         self.statuses = [status if known is None else known for known in self.statuses]
 
     def stopped(self) -> None:
+        self.note_steps()
         stop = self.settings.stop
         by_clock = stop is not None and stop.reason == _core.StopReason.time
         self.end(Status.MAX_TIME if by_clock else Status.INTERRUPTED)
@@ -375,9 +381,9 @@ class Rounds:
         return False
 
 
-def rate(tally: tuple[float, int, int, int]) -> float:
+def rate(tally: tuple[float, int, int]) -> float:
     """Rise of D for each feature looked at."""
-    gain, _, _, entries = tally
+    gain, _, entries = tally
     return gain / max(entries, 1)
 
 

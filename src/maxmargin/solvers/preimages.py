@@ -24,7 +24,7 @@ import scipy.sparse as sp
 
 from maxmargin import _core
 from maxmargin.solvers.kernels import Kernel
-from maxmargin.solvers.subspace import Subspace, is_wide, squared_norms
+from maxmargin.solvers.subspace import Subspace, is_wide, number_of_search, squared_norms
 
 KERNELS_WITH_PREIMAGES = ("rbf", "poly", "linear")
 NOTHING = 1e-5  # |f(b)| below this share of sum_q |v_q| sqrt(k(b, b) k(t, t)) is rounding error
@@ -133,7 +133,8 @@ class Residual(SampledResidual):
             self._take_dense(subspace)
 
     def _take_dense(self, subspace: Subspace) -> None:
-        number, m = number_of_search(subspace), len(self.rows)
+        number = number_of_search(self.kernel, subspace.norms, subspace.basis.dtype)
+        m = len(self.rows)
         sampled = subspace.X[self.rows].astype(number, copy=False)
         points = np.zeros((len(self.v), self._width), dtype=number)
         if sp.issparse(sampled):
@@ -142,8 +143,9 @@ class Residual(SampledResidual):
             points[:m] = sampled
         points[m:] = subspace.basis.vectors
         if self.kernel.of_distance and m:
-            self._centre = points[:m].mean(axis=0, dtype=np.float64)
-            points -= self._centre.astype(number)
+            centre = points[:m].mean(axis=0, dtype=np.float64).astype(number)
+            points -= centre
+            self._centre = centre.astype(np.float64)
         self._blocks = [points]
         self.norms = squared_norms(points).astype(np.float64)
 
@@ -202,7 +204,7 @@ class Residual(SampledResidual):
         return np.exp(-kernel.gamma * lengths) @ self.v, np.ones(len(b))
 
     def gaussian(self, b: np.ndarray) -> np.ndarray:
-        """``exp(-gamma ||b - t_q||^2)`` for some b (rows), in float64 from the data's numbers."""
+        """``exp(-gamma ||b - t_q||^2)`` for some b (rows), in float64."""
         gamma, number = self.kernel.gamma, b.dtype
         exponent = self.products(b)  # -gamma (||b||^2 + ||t||^2 - 2 <b, t>), in one array
         exponent *= number.type(2 * gamma)
@@ -212,13 +214,8 @@ class Residual(SampledResidual):
         return np.exp(exponent, out=exponent).astype(np.float64, copy=False)
 
     def pull(self, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        f, s = np.empty(len(b)), np.empty(b.shape)
-        if len(self._blocks) == 1:
-            points = self._blocks[0]
-            _core.gaussian_pull(self.kernel.gamma, points, self.norms, self.v, b, f, s, self.pool)
-        else:
-            weights = self.gaussian(b) * self.v
-            f, s = weights.sum(axis=1), self.combine(weights)
+        (points,), f, s = self._blocks, np.empty(len(b)), np.empty(b.shape)
+        _core.gaussian_pull(self.kernel.gamma, points, self.norms, self.v, b, f, s, self.pool)
         return f, np.divide(s, f[:, None], out=b.astype(s.dtype), where=f[:, None] != 0)
 
     def climb(self, b: np.ndarray, search: Search) -> np.ndarray:
@@ -228,12 +225,6 @@ class Residual(SampledResidual):
     def quotients(self, b: np.ndarray) -> np.ndarray:
         f, own = self.values(b)
         return np.divide(f**2, own, out=np.zeros_like(f), where=own > 0)
-
-
-def number_of_search(subspace: Subspace) -> np.dtype:
-    """float32, which is half the memory to move, where squares of the data are within its range."""
-    largest = float(subspace.norms.max(initial=0.0))
-    return np.dtype(np.float32) if 1e-20 < largest < 1e20 else subspace.basis.dtype
 
 
 def used_columns(X: sp.csr_matrix) -> np.ndarray:

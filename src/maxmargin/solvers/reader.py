@@ -62,6 +62,7 @@ class Reader:
         with self._change:
             self._closed = True
             self._blocks.clear()
+            self.ready.set(False)
             self._change.notify_all()
         if self._thread.is_alive():
             self._thread.join()

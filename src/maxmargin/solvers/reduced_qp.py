@@ -23,10 +23,10 @@ from maxmargin.data.arrays import ArrayRows
 from maxmargin.solvers.vectors import inner, norm2
 
 IDLE_LIMIT = 30  # iterations a plane may have weight 0 before it may be dropped
+IDLE_SHARE = 0.2  # and planes are only moved together when this share of them may
 CHUNK = 64
 COARSE = 1e-4  # relative precision of an answer for which planes may be rounded to float32,
 NEGLIGIBLE = 1e-7  # if that changes them by less than this share of their length
-IDLE_SHARE = 0.2  # and planes are only moved together when this share of them may
 
 
 class Planes:

@@ -23,7 +23,7 @@ from maxmargin.solvers.preimages import (
     trimmed,
     used_columns,
 )
-from maxmargin.solvers.subspace import Subspace, squared_norms
+from maxmargin.solvers.subspace import Subspace
 
 
 def narrowed(X: sp.csr_matrix, columns: np.ndarray) -> sp.csr_matrix:
@@ -51,7 +51,7 @@ class SpanResidual(SampledResidual):
         sampled = subspace.X[self.rows]
         self._columns = used_columns(sampled)
         self._S = narrowed(sampled, self._columns)
-        self.norms = np.concatenate([squared_norms(sampled), self._basis.squared_norms])
+        self.norms = np.concatenate([subspace.norms[self.rows], self._basis.squared_norms])
 
     def some_rows(self, count: int, random: np.random.Generator) -> np.ndarray:
         few = random.permutation(len(self.rows))[:count]

@@ -38,8 +38,8 @@ from maxmargin.solvers.kernels import (
 
 DEPENDENT = 1e-6  # smallest rho^2 / k(b, b): kernel values in float32 leave rho few digits below it
 TILE_VALUES = 2**19  # kernel values of a tile: they stay in a cache
-SLAB_VALUES = 2**23  # numbers of basis vectors that are dense at a time beside wide rows
-LINEAR = Kernel("linear")
+SLAB_VALUES = 2**23  # numbers of vectors that are copied for products at a time
+FEW_ROWS = 64  # for fewer rows sparse vectors are not worth making dense
 DENSE_SHARE = 1 / 3  # of non-zeros, above which basis vectors are kept dense
 
 
@@ -65,6 +65,14 @@ def squared_norms(A) -> np.ndarray:
     return np.einsum("ij,ij->i", A, A)
 
 
+def number_of_search(kernel: Kernel, norms: np.ndarray, number: np.dtype) -> np.dtype:
+    """float32 for searches that few digits are enough for, if these data leave them: the exponent
+    of a kernel of the distance is exact to ``gamma ||x||^2`` roundings. Else the data's own."""
+    largest = float(norms.max(initial=0.0))
+    exact = not kernel.of_distance or kernel.gamma * largest * 2.0**-24 < 1e-3
+    return np.dtype(np.float32) if exact and 1e-20 < largest < 1e20 else number
+
+
 def kernel_tiles(
     X, vectors, kernel: Kernel, pool: _core.Pool
 ) -> Iterator[tuple[slice, slice, np.ndarray]]:
@@ -82,7 +90,7 @@ def kernel_tiles(
         centre = centre_of(vectors)
     with blas_threads(pool):
         for first, last in tiles(vectors.shape[0], slab_size(X, vectors)):
-            right = factor_of(vectors[first:last], centre)
+            right = factor_of(X, vectors[first:last], centre)
             size = int(np.clip(TILE_VALUES // (last - first), 256, 8192))
             products, norms = Products(min(size, X.shape[0]), last - first), squared_norms(right)
             for begin, end in tiles(X.shape[0], size):
@@ -96,21 +104,28 @@ def kernel_tiles(
                 yield slice(begin, end), slice(first, last), K
 
 
+def stay_sparse(X, vectors) -> bool:
+    """Whether vectors are better not made dense: next to nothing is in them, or X is small."""
+    return is_wide(vectors) or (sp.issparse(vectors) and X.shape[0] < FEW_ROWS)
+
+
 def slab_size(X, vectors) -> int:
-    """How many vectors at a time: all, unless they are dense only for a product with wide rows."""
+    """How many vectors at a time: all, unless they are copied for the product."""
     k, d = vectors.shape
-    return max(1, min(k, SLAB_VALUES // d)) if is_wide(X) and not is_wide(vectors) else max(k, 1)
+    copied = (sp.issparse(vectors) or is_wide(X)) and not stay_sparse(X, vectors)
+    return max(1, min(k, SLAB_VALUES // d)) if copied else k
 
 
-def factor_of(vectors, centre: np.ndarray | None):
-    """Some vectors in float64 for products: CSR if next to nothing is in them, else dense.
+def factor_of(X, vectors, centre: np.ndarray | None):
+    """Some vectors in float64 for products with X: CSR or dense.
 
-    By columns: a sparse matrix times its transpose would make that copy each time.
+    Dense beside sparse X by columns: the product with the transpose would copy them so each time.
     """
-    if is_wide(vectors):
+    if stay_sparse(X, vectors):
         return vectors.astype(np.float64, copy=False)
-    dense = vectors.toarray() if sp.issparse(vectors) else vectors
-    dense = np.asfortranarray(dense, dtype=np.float64)
+    if sp.issparse(vectors):
+        return vectors.toarray(order="F").astype(np.float64, copy=False)
+    dense = np.asarray(vectors, dtype=np.float64, order="F" if sp.issparse(X) else None)
     return dense if centre is None else dense - centre
 
 
@@ -120,7 +135,7 @@ class Basis:
     def __init__(self, width: int, capacity: int, sparse: bool, dtype: np.dtype) -> None:
         self.k, self.width, self.dtype = 0, width, dtype
         self._dense = None if sparse else np.empty((capacity, width))
-        # One type for all of them, and the one scipy would choose: or it copies them each time.
+        # One type for both, the narrower one where it will do: or scipy copies them each time.
         places = np.int32 if capacity * width < 2**31 else np.int64
         self._data, self._indices = np.empty(0), np.empty(0, dtype=places)
         self._starts = np.zeros(capacity + 1, dtype=places)
@@ -175,9 +190,9 @@ class BasisProducts:
     Where basis vectors are dense and rows sparse and wide, they cost more to form than to keep.
     """
 
-    def __init__(self, capacity: int, n: int) -> None:
+    def __init__(self, capacity: int, n: int, number: np.dtype) -> None:
         self.k = 0
-        self._rows = np.empty((capacity, n), dtype=np.float32)
+        self._rows = np.empty((capacity, n), dtype=number)
         self._own = np.empty((capacity, capacity))
 
     def append(self, with_rows: np.ndarray, with_basis: np.ndarray, own: float) -> None:
@@ -219,8 +234,10 @@ class Subspace:
         self.products: BasisProducts | None = None
 
     def keep_products(self) -> None:
-        """From now on note the products of basis vectors: ``4 n capacity`` bytes more."""
-        self.products = BasisProducts(self.capacity, self.n)
+        """Notes the products of basis vectors, all of them: ``4 n capacity`` bytes more, or 8."""
+        assert self.k == 0
+        number = number_of_search(self.kernel, self.norms, np.dtype(np.float64))
+        self.products = BasisProducts(self.capacity, self.n, number)
 
     @property
     def k(self) -> int:
@@ -239,12 +256,12 @@ class Subspace:
         """``z_i`` of some rows, in float64."""
         return self._Z[: self.k].take(rows, axis=1).T.astype(np.float64)
 
-    def columns(self, points: np.ndarray, function: _core.KernelFunction | None = None):
+    def columns(self, points: np.ndarray) -> np.ndarray:
         """``k(b, x_i)`` for a few dense points b (rows) and every row x_i, in float32."""
         out = np.empty((len(points), self.n), dtype=np.float32)
         points = np.ascontiguousarray(points, dtype=np.float64)
         _core.kernel_columns(
-            self.kernel.function if function is None else function,
+            self.kernel.function,
             self.points.core,
             self.norms,
             points,
@@ -268,9 +285,8 @@ class Subspace:
         if self.products is None:
             z = self.columns(b[None, :])[0].astype(np.float64)
         else:
-            with_rows = self.columns(b[None, :], LINEAR.function)[0]
-            self.products.append(with_rows, with_basis, own)
-            z = kernel_of_products(self.kernel, with_rows.astype(np.float64), self.norms, own)
+            with_rows = self.points.predict(b)
+            z = kernel_of_products(self.kernel, with_rows, self.norms, own)
         if k:
             z -= self.rows.predict(r)
         rho = math.sqrt(rho2)
@@ -278,6 +294,8 @@ class Subspace:
         self.L[k, :k], self.L[k, k] = r, rho
         self._Z[k] = z
         self.basis.append(b)
+        if self.products is not None:
+            self.products.append(with_rows, with_basis, own)
         return z
 
     def _place(self, with_basis: np.ndarray, own: float) -> tuple[np.ndarray, float | None]:
@@ -288,7 +306,8 @@ class Subspace:
             r = self.solve_L(kernel_of_products(kernel, with_basis, self.basis.squared_norms, own))
         diagonal = float(kernel.function.diagonal(own))
         rho2 = diagonal - float(r @ r)
-        return r, rho2 if diagonal > 0 and rho2 > DEPENDENT * diagonal else None
+        taken = math.isfinite(own) and diagonal > 0 and rho2 > DEPENDENT * diagonal
+        return r, rho2 if taken else None
 
     def solve_L(self, values: np.ndarray) -> np.ndarray:
         """``L^-1 values``: coordinates from kernel values with the basis."""
