@@ -8,6 +8,7 @@ the best LIBLINEAR reaches.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -114,7 +115,7 @@ def check(worker: Worker, problem: Problem, row: Row, theirs: float, cap: float)
         return row
     certificate, primal = answer.notes["certificate"], problem.primal(answer.w)
     row.seconds, row.relative_gap = answer.seconds, certificate["relative_gap"]
-    row.above_liblinear = primal / theirs - 1
+    row.above_liblinear = primal / theirs - 1 if math.isfinite(theirs) else math.nan
     dual = certificate["dual"]
     faults = {
         "gap above tol": not row.relative_gap <= row.tol,
@@ -135,7 +136,7 @@ def cells(row: Row) -> list[str]:
         f"{row.tol:g}",
         f"{row.seconds:.3g}",
         f"{row.relative_gap:.1e}",
-        f"{row.above_liblinear:+.1e}",
+        "-" if math.isnan(row.above_liblinear) else f"{row.above_liblinear:+.1e}",
         f"**{row.faults}**" if row.faults else "ok",
     ]
 
@@ -155,7 +156,8 @@ def report(here: dict, rows: list[Row]) -> str:
         "# Do the solvers keep their promise, and agree with LIBLINEAR?",
         machine.sentence(here),
         f"{len(rows) - len(bad)} of {len(rows)} runs without fault. Where the last number is "
-        "negative, ours is the lower objective. Runs were made one set or solver at a time.",
+        "negative, ours is the lower objective; where it is missing, LIBLINEAR had no answer in "
+        "its time. Runs were made one set or solver at a time.",
         reports.table([*header, "verdict"], [cells(row) for row in rows]),
     ]
     return "\n\n".join(parts) + "\n"
