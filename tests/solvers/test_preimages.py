@@ -13,6 +13,7 @@ from maxmargin.solvers.preimages import (
     fixed_points,
     gradient_ascents,
     pre_image,
+    sample_of,
 )
 from maxmargin.solvers.span_residual import SpanResidual
 from maxmargin.solvers.subspace import Subspace
@@ -28,7 +29,7 @@ def residual(kernel, n=200, count=2048, basis=0, seed=0, dtype=np.float64):
     for b in X[:basis].astype(np.float64):
         subspace.append(b)
     l = rng.normal(size=n) * (rng.random(n) < 0.7)  # noqa: E741
-    return X, l, subspace, Residual(subspace, l, count, rng)
+    return X, l, subspace, Residual(subspace, sample_of(subspace, l, count, rng))
 
 
 @pytest.mark.parametrize("kernel", [*KERNELS, Kernel("linear"), Kernel("laplacian", 0.4)])
@@ -56,7 +57,7 @@ def test_a_pre_image_is_never_worse_than_its_start(kernel):
 def test_the_pre_image_of_one_point_is_that_point():
     X = np.array([[1.0, 2.0], [5.0, 5.0]])
     subspace = Subspace(X, Kernel("rbf", 0.5), 1, _core.Pool(1))
-    r = Residual(subspace, np.array([3.0, 0.0]), 10, np.random.default_rng(0))
+    r = Residual(subspace, sample_of(subspace, np.array([3.0, 0.0]), 10, np.random.default_rng(0)))
     b, quotient = pre_image(r, Search(), np.random.default_rng(0))
     assert np.allclose(r.back(b), [1.0, 2.0])
     assert quotient == pytest.approx(9.0)
@@ -91,7 +92,7 @@ def wide_residual(basis=4, seed=0, scale=1.0):
             subspace.keep_products()
         for b in vectors:
             assert subspace.append(b) is not None
-        found.append(kind(subspace, l, 300, np.random.default_rng(seed)))
+        found.append(kind(subspace, sample_of(subspace, l, 300, np.random.default_rng(seed))))
     return X.toarray(), vectors, kernel, *found
 
 
@@ -131,7 +132,7 @@ def clusters(spread, offset, n=600, seed=0):
 def test_searches_keep_the_digits_that_the_data_need(spread, offset):
     X, l = clusters(spread, offset)  # noqa: E741
     subspace = Subspace(X, Kernel("rbf", 0.5), 1, _core.Pool(1))
-    r = Residual(subspace, l, 2048, np.random.default_rng(0))
+    r = Residual(subspace, sample_of(subspace, l, 2048, np.random.default_rng(0)))
     values = r.values(r.place(X))[0]
     wanted = kernel_block(Kernel("rbf", 0.5), X, X) @ l
     assert np.allclose(values, wanted, atol=1e-4 * np.abs(l).sum())

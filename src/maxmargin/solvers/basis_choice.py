@@ -16,7 +16,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.solvers.kernels import Kernel
-from maxmargin.solvers.preimages import KERNELS_WITH_PREIMAGES, Residual, Search, pre_image
+from maxmargin.solvers.preimages import (
+    KERNELS_WITH_PREIMAGES,
+    Residual,
+    Search,
+    pre_image,
+    sample_of,
+)
 from maxmargin.solvers.span_residual import SpanResidual
 from maxmargin.solvers.subspace import Subspace, is_wide
 
@@ -49,7 +55,7 @@ class FreeVectors:
 
     def next(self, subspace: Subspace, l: np.ndarray) -> np.ndarray | None:  # noqa: E741
         kind = Residual if subspace.products is None else SpanResidual
-        residual = kind(subspace, l, self._search.rows, self._random)
+        residual = kind(subspace, sample_of(subspace, l, self._search.rows, self._random))
         if len(residual.rows) == 0:
             return None
         b, quotient = pre_image(residual, self._search, self._random)
@@ -71,7 +77,7 @@ class TrainingRows:
         self._left = np.arange(n)
 
     def next(self, subspace: Subspace, l: np.ndarray) -> np.ndarray | None:  # noqa: E741
-        residual = Residual(subspace, l, self._search.rows, self._random)
+        residual = Residual(subspace, sample_of(subspace, l, self._search.rows, self._random))
         if len(self._left) == 0 or len(residual.rows) == 0:
             return None
         count = min(TRAINING_SAMPLE, len(self._left))

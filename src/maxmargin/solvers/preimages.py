@@ -57,28 +57,40 @@ class Search:
     tolerance: float = 1e-2
 
 
+@dataclass(frozen=True)
+class Sample:
+    """Some rows of a residual, and the weights v_q of these rows and of the basis vectors."""
+
+    rows: np.ndarray
+    v: np.ndarray
+
+
+def sample_of(
+    subspace: Subspace,
+    l: np.ndarray,  # noqa: E741
+    count: int,
+    random: np.random.Generator,
+) -> Sample:
+    """At most so many of the rows with l_i != 0, standing for all of them."""
+    used = np.flatnonzero(l)
+    rows = used
+    if len(used) > count:
+        rows = np.sort(random.choice(used, count, replace=False))
+    v = l[rows] * (len(used) / max(len(rows), 1))
+    c = np.empty(0)
+    if subspace.k:
+        c = subspace.coefficients(v @ subspace.coordinates(rows))
+    return Sample(rows, np.concatenate([v, -c]))
+
+
 class SampledResidual(ABC):
     """r on a sample of rows: points t_q (rows, then basis vectors) with weights v_q."""
 
     norms: np.ndarray  # ||t_q||^2
 
-    def __init__(
-        self,
-        subspace: Subspace,
-        l: np.ndarray,  # noqa: E741
-        count: int,
-        random: np.random.Generator,
-    ) -> None:
+    def __init__(self, subspace: Subspace, sample: Sample) -> None:
         self.kernel: Kernel = subspace.kernel
-        used = np.flatnonzero(l)
-        self.rows = used
-        if len(used) > count:
-            self.rows = np.sort(random.choice(used, count, replace=False))
-        v = l[self.rows] * (len(used) / max(len(self.rows), 1))
-        c = np.empty(0)
-        if subspace.k:
-            c = subspace.coefficients(v @ subspace.coordinates(self.rows))
-        self.v = np.concatenate([v, -c])
+        self.rows, self.v = sample.rows, sample.v
 
     @property
     def nothing(self) -> float:
@@ -115,14 +127,8 @@ class Residual(SampledResidual):
     that some sampled row uses are looked at.
     """
 
-    def __init__(
-        self,
-        subspace: Subspace,
-        l: np.ndarray,  # noqa: E741
-        count: int,
-        random: np.random.Generator,
-    ) -> None:
-        super().__init__(subspace, l, count, random)
+    def __init__(self, subspace: Subspace, sample: Sample) -> None:
+        super().__init__(subspace, sample)
         self.pool = subspace.pool
         self._width = subspace.X.shape[1]
         self._columns: np.ndarray | None = None

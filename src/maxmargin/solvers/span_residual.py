@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.solvers.preimages import (
+    Sample,
     SampledResidual,
     Search,
     fixed_points,
@@ -37,14 +38,8 @@ def narrowed(X: sp.csr_matrix, columns: np.ndarray) -> sp.csr_matrix:
 class SpanResidual(SampledResidual):
     """r of the Gaussian kernel; its coordinates of a point b are u."""
 
-    def __init__(
-        self,
-        subspace: Subspace,
-        l: np.ndarray,  # noqa: E741
-        count: int,
-        random: np.random.Generator,
-    ) -> None:
-        super().__init__(subspace, l, count, random)
+    def __init__(self, subspace: Subspace, sample: Sample) -> None:
+        super().__init__(subspace, sample)
         assert subspace.products is not None
         self._basis = subspace.basis
         self._SB, self._BB = subspace.products.among(self.rows)
