@@ -19,7 +19,21 @@ constexpr std::size_t kStateAhead = 8, kEntriesAhead = 4;
 // cache anyway.
 constexpr std::size_t kUnit = 4, kManyRows = 4096;
 
+// Epochs from one leap to the next, twice as many after one that failed; and how many entries they
+// must have looked at for each row and feature that the leap looks at.
+constexpr std::size_t kStride = 3, kLongestStride = 48, kLeastWork = 4;
+// One part of so many of an epoch's entries may be of rows that a bound holds.
+constexpr std::size_t kHeld = 3;
+constexpr double kShortest = 0.05;  // leap, in units of the way since the mark
+constexpr int kTries = 3;
+constexpr double kShorten = 1.0 / 3;
+
 double label(double q) { return q < 0 ? -1.0 : 1.0; }
+
+// Where a leap of length t takes a variable.
+double leapt(double a, double mark, double cost, double t) {
+  return std::min(std::max(a + t * (a - mark), 0.0), cost);
+}
 }  // namespace
 
 DualDescent::Sums& DualDescent::Sums::operator+=(const Sums& other) {
@@ -33,6 +47,7 @@ DualDescent::DualDescent(const Rows& rows, const double* q, const double* a0, do
                          std::uint64_t seed)
     : rows_(rows),
       w_(w),
+      stride_(kStride),
       random_(seed),
       upper_(a0 ? 0.0 : kInfinity),
       lower_(a0 ? 0.0 : -kInfinity) {
@@ -42,7 +57,7 @@ DualDescent::DualDescent(const Rows& rows, const double* q, const double* a0, do
   order_.resize(n);
   wanted_.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
-    state_[i] = {a0 ? a0[i] : 0.0, q[i], kUnknown};
+    state_[i] = {a0 ? a0[i] : 0.0, q[i], kUnknown, 0.0};
     order_[active_] = static_cast<std::uint32_t>(i);
     active_ += q[i] != 0;  // of weight zero: a_i = 0 for ever
   }
@@ -118,7 +133,96 @@ DualDescent::Epoch DualDescent::visit(const View& rows, Stop* stop) {
 
 DualDescent::Epoch DualDescent::epoch(Stop* stop) {
   if (stop) stop->throw_if_requested();
-  return std::visit([&](const auto& view) { return visit(view, stop); }, rows_);
+  Epoch epoch = std::visit([&](const auto& view) { return visit(view, stop); }, rows_);
+  ++since_mark_.epochs;
+  since_mark_.entries += epoch.entries;
+  const std::size_t width = shape(rows_).width();
+  if (since_mark_.epochs >= stride_ && since_mark_.entries >= kLeastWork * (width + reach_)) {
+    if (marked_w_.empty()) {
+      mark();
+    } else {
+      epoch.rise += leap(stop);
+    }
+    since_mark_ = {};
+  }
+  return epoch;
+}
+
+// The way of the next leap begins here. All rows that change from here on are among those to visit.
+void DualDescent::mark() {
+  const std::size_t width = shape(rows_).width();
+  marked_w_.resize(width);
+  tried_w_.resize(width);
+  std::copy_n(w_, width, marked_w_.data());
+  reach_ = 2 * active_ > state_.size() ? state_.size() : active_;
+  for (std::size_t k = 0; k < reach_; ++k) {
+    State& row = state_[reached(k)];
+    row.mark = row.a;
+  }
+}
+
+// D(a + t da) = D(a) + t (sum da - <w, dw>) - t^2 / 2 ||dw||^2 before bounds are looked at.
+double DualDescent::leap(Stop* stop) {
+  double slope = 0, curvature = 0;
+  for (std::size_t k = 0; k < reach_; ++k) {
+    const State& row = state_[reached(k)];
+    slope += row.a - row.mark;
+  }
+  for (std::size_t j = 0; j < marked_w_.size(); ++j) {
+    const double dw = w_[j] - marked_w_[j];
+    slope -= w_[j] * dw;
+    curvature += dw * dw;
+  }
+  double t = curvature > 0 ? slope / curvature : 0;
+  for (int k = 0; k < kTries && t > kShortest; ++k, t *= kShorten) {
+    const double rise = std::visit([&](const auto& view) { return tried(view, t, stop); }, rows_);
+    if (rise == -kInfinity) break;  // a shorter leap is held by the same bounds
+    if (rise <= 0) continue;
+    // The next way begins where this leap did: it keeps the direction, as momentum does.
+    for (std::size_t k = 0; k < reach_; ++k) {
+      State& row = state_[reached(k)];
+      const double a = row.a;
+      row.a = leapt(a, row.mark, std::fabs(row.q), t);
+      row.mark = a;
+    }
+    std::copy_n(w_, marked_w_.size(), marked_w_.data());
+    std::copy(tried_w_.begin(), tried_w_.end(), w_);
+    stride_ = kStride;
+    return rise;
+  }
+  stride_ = std::min(2 * stride_, kLongestStride);
+  mark();
+  return 0;
+}
+
+// The rise of D by a leap of length t, and its w in tried_w_. Not worth finding out (-infinity)
+// where bounds hold so many rows that the leap would be another way than the one come.
+template <class View>
+double DualDescent::tried(const View& rows, double t, Stop* stop) {
+  for (std::size_t j = 0; j < tried_w_.size(); ++j)
+    tried_w_[j] = w_[j] + t * (w_[j] - marked_w_[j]);
+  double rise = 0;
+  const std::size_t most = since_mark_.entries / since_mark_.epochs / kHeld;
+  std::size_t entries = 0, polled = 0;
+  for (std::size_t k = 0; k < reach_; ++k) {
+    const std::size_t i = reached(k);
+    const State& row = state_[i];
+    if (row.a == row.mark) continue;
+    const double free = row.a + t * (row.a - row.mark);
+    const double a = leapt(row.a, row.mark, std::fabs(row.q), t);
+    rise += a - row.a;
+    if (a == free) continue;
+    add(rows, i, (a - free) * label(row.q), tried_w_.data());
+    entries += rows.entries(i) + 1;
+    if (entries > most) return -kInfinity;
+    if (entries - polled > kPollEntries) {
+      polled = entries;
+      if (stop) stop->throw_if_requested();
+    }
+  }
+  for (std::size_t j = 0; j < tried_w_.size(); ++j)
+    rise -= 0.5 * (tried_w_[j] - w_[j]) * (tried_w_[j] + w_[j]);
+  return rise;
 }
 
 bool DualDescent::is_wanted(const State& row, double G) const {
@@ -147,6 +251,8 @@ DualDescent::Sums DualDescent::look(const double* p, Pool& pool) {
     order_[active_] = static_cast<std::uint32_t>(i);
     active_ += wanted_[i];
   }
+  if (!marked_w_.empty()) mark();  // rows of the way so far may be in `order_` no more
+  since_mark_ = {};
   return sums;
 }
 

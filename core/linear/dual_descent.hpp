@@ -5,6 +5,11 @@
 // Rows whose a_i sits at a bound and whose gradient points well outside are set aside ("shrunk")
 // and come back when `look` is given the predictions of all rows.
 //
+// Where many rows lie on the margin, epochs creep along nearly the same direction. Every few epochs
+// a "leap" goes on along the way that a and w have come since before the last one, as far as D
+// rises most, with each a_i held at its bounds: momentum, whose weight is found by a line search. A
+// leap by which D does not rise is not made.
+//
 // One thread takes the steps, so a run is a function of the seed alone. (Threads on copies of w
 // that are merged by a line search were tried: on two cores the epochs took no less time, and late
 // in a run several times as many were needed.) The looks at all rows between epochs use all
@@ -38,7 +43,8 @@ class DualDescent {
   // caller's.
   DualDescent(const Rows& rows, const double* q, const double* a0, double* w, std::uint64_t seed);
 
-  // Visits the rows not set aside once, in random order. Throws Stopped; a and w stay consistent.
+  // Visits the rows not set aside once, in random order, and leaps where it is due. Throws Stopped;
+  // a and w stay consistent.
   Epoch epoch(Stop* stop);
   // Sums over all rows, given their predictions at w, and the choice of rows worth visiting: at a0,
   // those that violate optimality.
@@ -52,10 +58,17 @@ class DualDescent {
   struct alignas(32) State {
     double a, q;
     double norm;  // ||x_i||^2, kUnknown before the first visit
+    double mark;  // a_i where the way of the next leap begins
   };
   void shuffle();  // the order of the rows to visit
   template <class View>
   Epoch visit(const View& rows, Stop* stop);
+  void mark();
+  // The rows of `reach_`: those to visit at the mark, or all, in the order they lie in memory.
+  std::size_t reached(std::size_t k) const { return reach_ == state_.size() ? k : order_[k]; }
+  double leap(Stop* stop);  // the rise of D; marks the way of the next one
+  template <class View>
+  double tried(const View& rows, double t, Stop* stop);
   bool is_wanted(const State& row, double G) const;
 
   Rows rows_;
@@ -64,6 +77,12 @@ class DualDescent {
   std::vector<std::uint32_t> order_;  // order_[0 .. active_) are visited
   std::vector<std::uint8_t> wanted_;
   std::size_t active_ = 0;
+  std::vector<double> marked_w_, tried_w_;  // empty before the first mark
+  std::size_t stride_;                      // epochs to the next leap
+  std::size_t reach_ = 0;                   // rows among which are all that changed since the mark
+  struct {
+    std::size_t epochs = 0, entries = 0;
+  } since_mark_;
   Random random_;
   double upper_, lower_;  // M+ and M-: rows with gradients beyond are set aside
 };

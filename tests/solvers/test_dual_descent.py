@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
@@ -143,3 +144,40 @@ def test_seeds_give_different_orders_of_few_rows(svm):
     X, y = svm.blobs(6, 3, noise=3.0)
     runs = [svm.solve("dual", X, y, 1.0, tol=1e-14, max_iter=1, seed=s).w for s in range(6)]
     assert any(not np.array_equal(runs[0], other) for other in runs[1:])
+
+
+def margin_rows(n=600, d=3000, seed=0):
+    """Wide sparse rows with a common part: nearly all of them end on the margin, slowly."""
+    rng = np.random.default_rng(seed)
+    X = sp.random(n, d, 0.01, "csr", random_state=seed)
+    X = sp.hstack([X, sp.csr_matrix(1.0 + 0.1 * rng.normal(size=(n, 20)))], "csr")
+    return X, np.where(rng.random(n) < 0.2, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("C", [0.05, 1.0, 100.0])
+def test_leaps_keep_the_books_and_never_lower_the_dual(C):
+    X, y = margin_rows()
+    pool = _core.Pool(1)
+    rows, a = ArrayRows(X, 0.5, pool), np.empty(len(y))
+    w = np.zeros(rows.width)
+    descent = _core.DualDescent(rows.core, Hinge(y, C, pool).q, None, w, 0)
+    D = 0.0
+    for epoch in range(60):
+        rise = descent.epoch(pool)[1]
+        if epoch % 25 == 24:
+            descent.look(rows.predict(w), pool)  # brings rows back in the middle of a way
+        descent.copy_dual(a)
+        assert a.min() >= 0 and a.max() <= C
+        v = rows.combine(a * y)
+        np.testing.assert_allclose(w, v, atol=1e-9 * np.abs(v).max())
+        known, D = D, float(a.sum() - 0.5 * v @ v)
+        assert known * (1 - 1e-12) <= D
+        assert rise == pytest.approx(D - known, rel=1e-6, abs=1e-9 * D)
+
+
+def test_leaps_save_epochs_where_rows_lie_on_the_margin():
+    X, y = margin_rows()
+    pool = _core.Pool(1)
+    found = dual_descent.solve(ArrayRows(X, 0.0, pool), Hinge(y, 100.0, pool), Settings(tol=1e-4))
+    assert found.certificate.relative_gap <= 1e-4
+    assert found.certificate.n_iter < 400
