@@ -180,4 +180,4 @@ def test_leaps_save_epochs_where_rows_lie_on_the_margin():
     pool = _core.Pool(1)
     found = dual_descent.solve(ArrayRows(X, 0.0, pool), Hinge(y, 100.0, pool), Settings(tol=1e-4))
     assert found.certificate.relative_gap <= 1e-4
-    assert found.certificate.n_iter < 400
+    assert found.certificate.n_iter < 90  # 115 without leaps
