@@ -1,5 +1,7 @@
 // Seeded random numbers, one generator per computation (xoshiro256**, seeded by splitmix64).
 #pragma once
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 namespace maxmargin {
@@ -31,6 +33,16 @@ class Random {
   // Uniform in [0, n), n >= 1 (Lemire's multiplication; the bias of 2^-64 n is of no consequence).
   std::uint64_t below(std::uint64_t n) {
     return static_cast<std::uint64_t>((static_cast<unsigned __int128>(next()) * n) >> 64);
+  }
+
+  // Puts `count` units, each of `unit` values side by side, into random order.
+  template <class Value>
+  void shuffle(Value* values, std::size_t count, std::size_t unit = 1) {
+    for (std::size_t k = count; k > 1; --k) {
+      Value* last = values + (k - 1) * unit;
+      Value* other = values + below(k) * unit;
+      if (other != last) std::swap_ranges(last, last + unit, other);
+    }
   }
 
  private:

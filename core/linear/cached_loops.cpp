@@ -156,8 +156,7 @@ CachedLoops::Arrival CachedLoops::consume(const PackedBlock& block, Pool& pool) 
   if (chunk_ == 0) arrange(block);
   permutation_.resize(block.n());
   std::iota(permutation_.begin(), permutation_.end(), 0U);
-  for (std::size_t k = block.n(); k > 1; --k)
-    std::swap(permutation_[k - 1], permutation_[random_.below(k)]);
+  random_.shuffle(permutation_.data(), block.n());
   std::vector<Arrival> tallies(problems_.size());
   for (std::size_t begin = 0; begin < block.n(); begin += chunk_) {
     const Range range{begin, std::min(begin + chunk_, block.n())};
@@ -260,13 +259,7 @@ void CachedLoops::shuffle(Problem& problem) {
     for (std::uint32_t slot = 0; slot < problem.place.size(); ++slot)
       if (problem.place[slot] != RowCache::kNone) order.push_back(slot);
   }
-  for (std::size_t k = order.size() / unit; k > 1; --k) {
-    const std::size_t other = problem.random.below(k);
-    if (other == k - 1) continue;
-    const auto last = order.begin() + static_cast<std::ptrdiff_t>((k - 1) * unit);
-    std::swap_ranges(last, last + static_cast<std::ptrdiff_t>(unit),
-                     order.begin() + static_cast<std::ptrdiff_t>(other * unit));
-  }
+  problem.random.shuffle(order.data(), order.size() / unit, unit);
   for (std::size_t k = 0; k < order.size(); ++k)
     problem.place[order[k]] = static_cast<std::uint32_t>(k);
 }

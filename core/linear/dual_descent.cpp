@@ -30,10 +30,7 @@ constexpr double kShorten = 1.0 / 3;
 
 double label(double q) { return q < 0 ? -1.0 : 1.0; }
 
-// Where a leap of length t takes a variable.
-double leapt(double a, double mark, double cost, double t) {
-  return std::min(std::max(a + t * (a - mark), 0.0), cost);
-}
+double held(double a, double cost) { return std::min(std::max(a, 0.0), cost); }
 }  // namespace
 
 DualDescent::Sums& DualDescent::Sums::operator+=(const Sums& other) {
@@ -68,11 +65,7 @@ DualDescent::DualDescent(const Rows& rows, const double* q, const double* a0, do
 void DualDescent::shuffle() {
   const std::size_t unit = active_ > kManyRows && 2 * active_ > state_.size() ? kUnit : 1;
   std::uint32_t* order = order_.data() + random_.below(active_ % unit + 1);
-  for (std::size_t k = active_ / unit; k > 1; --k) {
-    std::uint32_t* last = order + (k - 1) * unit;
-    std::uint32_t* other = order + random_.below(k) * unit;
-    if (other != last) std::swap_ranges(last, last + unit, other);
-  }
+  random_.shuffle(order, active_ / unit, unit);
 }
 
 template <class View>
@@ -179,10 +172,10 @@ double DualDescent::leap(Stop* stop) {
     if (rise == -kInfinity) break;  // a shorter leap is held by the same bounds
     if (rise <= 0) continue;
     // The next way begins where this leap did: it keeps the direction, as momentum does.
-    for (std::size_t k = 0; k < reach_; ++k) {
-      State& row = state_[reached(k)];
+    for (std::size_t r = 0; r < reach_; ++r) {
+      State& row = state_[reached(r)];
       const double a = row.a;
-      row.a = leapt(a, row.mark, std::fabs(row.q), t);
+      row.a = held(row.onward(t), std::fabs(row.q));
       row.mark = a;
     }
     std::copy_n(w_, marked_w_.size(), marked_w_.data());
@@ -208,8 +201,7 @@ double DualDescent::tried(const View& rows, double t, Stop* stop) {
     const std::size_t i = reached(k);
     const State& row = state_[i];
     if (row.a == row.mark) continue;
-    const double free = row.a + t * (row.a - row.mark);
-    const double a = leapt(row.a, row.mark, std::fabs(row.q), t);
+    const double free = row.onward(t), a = held(free, std::fabs(row.q));
     rise += a - row.a;
     if (a == free) continue;
     add(rows, i, (a - free) * label(row.q), tried_w_.data());

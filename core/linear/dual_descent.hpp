@@ -59,6 +59,8 @@ class DualDescent {
     double a, q;
     double norm;  // ||x_i||^2, kUnknown before the first visit
     double mark;  // a_i where the way of the next leap begins
+    // Where a leap of length t takes a_i, if no bound holds it.
+    double onward(double t) const { return a + t * (a - mark); }
   };
   void shuffle();  // the order of the rows to visit
   template <class View>

@@ -208,8 +208,6 @@ class Trainer:
     def sweep(self, reader: Reader, rows: int, fresh_rate: float, cached_rate: float) -> None:
         """Visits in the cache while they raise D faster than fresh rows do (within reason), or
         while no fresh rows are there."""
-        if not self.loops.active:
-            return
         allowance = min(MOST_VISITS * rows, MOST_ROUNDS * self.loops.active)
         ready = None if self.options.patient else reader.ready
         slice_ = max(rows // SLICE, 64)

@@ -24,7 +24,7 @@ import scipy.sparse as sp
 
 from maxmargin import _core
 from maxmargin.solvers.kernels import Kernel
-from maxmargin.solvers.subspace import Subspace, is_wide, number_of_search, squared_norms
+from maxmargin.solvers.subspace import Subspace, is_wide, kernel_of_products, squared_norms
 
 KERNELS_WITH_PREIMAGES = ("rbf", "poly", "linear")
 NOTHING = 1e-5  # |f(b)| below this share of sum_q |v_q| sqrt(k(b, b) k(t, t)) is rounding error
@@ -139,7 +139,7 @@ class Residual(SampledResidual):
             self._take_dense(subspace)
 
     def _take_dense(self, subspace: Subspace) -> None:
-        number = number_of_search(self.kernel, subspace.norms, subspace.basis.dtype)
+        number = np.dtype(np.float32) if subspace.few_digits else subspace.basis.dtype
         m = len(self.rows)
         sampled = subspace.X[self.rows].astype(number, copy=False)
         points = np.zeros((len(self.v), self._width), dtype=number)
@@ -200,14 +200,8 @@ class Residual(SampledResidual):
             return self.gaussian(b) @ self.v, np.ones(len(b))
         norms = squared_norms(b).astype(np.float64)
         products = self.products(b).astype(np.float64)
-        if kernel.name == "linear":
-            return products @ self.v, norms
-        if kernel.name == "poly":
-            base = kernel.gamma * products + kernel.coef0
-            own = (kernel.gamma * norms + kernel.coef0) ** kernel.degree
-            return base**kernel.degree @ self.v, own
-        lengths = np.sqrt(np.maximum(norms[:, None] + self.norms - 2 * products, 0.0))
-        return np.exp(-kernel.gamma * lengths) @ self.v, np.ones(len(b))
+        K = kernel_of_products(kernel, products, norms[:, None], self.norms)
+        return K @ self.v, kernel_of_products(kernel, norms, norms, norms)
 
     def gaussian(self, b: np.ndarray) -> np.ndarray:
         """``exp(-gamma ||b - t_q||^2)`` for some b (rows), in float64."""

@@ -53,8 +53,7 @@ class Reader:
                     raise _core.Stopped("stopped before the end")
                 self._change.wait(PATIENCE)
             block = self._blocks.popleft()
-            self.ready.set(bool(self._blocks) or self._error is not None)
-            self._change.notify_all()
+            self._notify()
         return block
 
     def close(self) -> None:
@@ -62,10 +61,14 @@ class Reader:
         with self._change:
             self._closed = True
             self._blocks.clear()
-            self.ready.set(False)
-            self._change.notify_all()
+            self._notify()
         if self._thread.is_alive():
             self._thread.join()
+
+    def _notify(self) -> None:
+        """After each change, its lock held: tells whoever waits, and whoever looks at the flag."""
+        self.ready.set(bool(self._blocks) or self._error is not None)
+        self._change.notify_all()
 
     def _put(self, block: _core.PackedBlock | None) -> bool:
         """Hands a block over when there is room for it; False if nobody wants it any more."""
@@ -75,8 +78,7 @@ class Reader:
             if self._closed:
                 return False
             self._blocks.append(block)
-            self.ready.set(True)
-            self._change.notify_all()
+            self._notify()
         return True
 
     def _read(self) -> None:
@@ -86,8 +88,7 @@ class Reader:
         except BaseException as error:
             with self._change:
                 self._error = error
-                self.ready.set(True)
-                self._change.notify_all()
+                self._notify()
 
     def _one_pass(self) -> bool:
         self._source.check_unchanged()

@@ -24,7 +24,7 @@ from maxmargin.solvers.preimages import (
     trimmed,
     used_columns,
 )
-from maxmargin.solvers.subspace import Subspace
+from maxmargin.solvers.subspace import Subspace, kernel_of_products
 
 
 def narrowed(X: sp.csr_matrix, columns: np.ndarray) -> sp.csr_matrix:
@@ -71,8 +71,7 @@ class SpanResidual(SampledResidual):
         """``exp(-gamma ||b - t_q||^2)`` for some b (rows)."""
         products = self.products(u)
         own = np.einsum("ij,ij->i", u, products)
-        squares = own[:, None] + self.norms - 2 * products
-        return np.exp(-self.kernel.gamma * np.maximum(squares, 0.0))
+        return kernel_of_products(self.kernel, products, own[:, None], self.norms)
 
     def quotients(self, b: np.ndarray) -> np.ndarray:
         return (self.gaussian(b) @ self.v) ** 2

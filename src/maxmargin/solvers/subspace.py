@@ -65,12 +65,12 @@ def squared_norms(A) -> np.ndarray:
     return np.einsum("ij,ij->i", A, A)
 
 
-def number_of_search(kernel: Kernel, norms: np.ndarray, number: np.dtype) -> np.dtype:
-    """float32 for searches that few digits are enough for, if these data leave them: the exponent
-    of a kernel of the distance is exact to ``gamma ||x||^2`` roundings. Else the data's own."""
+def few_digits_will_do(kernel: Kernel, norms: np.ndarray) -> bool:
+    """Whether a search may work on these rows in float32: the exponent of a kernel of the distance
+    is exact to ``gamma ||x||^2`` roundings."""
     largest = float(norms.max(initial=0.0))
     exact = not kernel.of_distance or kernel.gamma * largest * 2.0**-24 < 1e-3
-    return np.dtype(np.float32) if exact and 1e-20 < largest < 1e20 else number
+    return exact and 1e-20 < largest < 1e20
 
 
 def kernel_tiles(
@@ -227,6 +227,7 @@ class Subspace:
         rows = ArrayRows(X, pool=_core.Pool(pool.threads))
         self.n, self.norms = rows.n, rows.squared_norms()
         self.points = rows.with_pool(pool)
+        self.few_digits = few_digits_will_do(kernel, self.norms)
         number = X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)
         self.basis = Basis(X.shape[1], capacity, is_wide(X), number)
         self.L = np.zeros((capacity, capacity))
@@ -236,7 +237,7 @@ class Subspace:
     def keep_products(self) -> None:
         """Notes the products of basis vectors, all of them: ``4 n capacity`` bytes more, or 8."""
         assert self.k == 0
-        number = number_of_search(self.kernel, self.norms, np.dtype(np.float64))
+        number = np.dtype(np.float32 if self.few_digits else np.float64)
         self.products = BasisProducts(self.capacity, self.n, number)
 
     @property
