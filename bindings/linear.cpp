@@ -9,6 +9,7 @@
 #include "linear/hinge.hpp"
 #include "linear/products.hpp"
 #include "linear/reduced_qp.hpp"
+#include "linear/row_sets.hpp"
 
 namespace maxmargin {
 
@@ -234,6 +235,12 @@ void bind_dual_descent(nb::module_& m) {
       .def_prop_ro("active", [](const DualDescentHandle& self) { return self.solver.active(); });
 }
 
+void check_increasing(const std::vector<std::size_t>& places, std::size_t end,
+                      const char* message) {
+  for (std::size_t k = 0; k < places.size(); ++k)
+    check(places[k] < end && (k == 0 || places[k] > places[k - 1]), message);
+}
+
 void bind_reduced_qp(nb::module_& m) {
   nb::class_<ReducedQP>(m, "ReducedQP")
       .def(nb::init<>())
@@ -247,10 +254,7 @@ void bind_reduced_qp(nb::module_& m) {
       .def(
           "keep",
           [](ReducedQP& self, const std::vector<std::size_t>& planes) {
-            std::size_t last = 0;
-            for (std::size_t k = 0; k < planes.size(); last = planes[k++])
-              check(planes[k] < self.size() && (k == 0 || planes[k] > last),
-                    "planes must increase");
+            check_increasing(planes, self.size(), "planes must increase");
             self.keep(planes);
           },
           nb::arg("planes"))
@@ -261,11 +265,60 @@ void bind_reduced_qp(nb::module_& m) {
             self.widen(coordinates.data());
           },
           nb::arg("coordinates"))
-      .def("solve", &ReducedQP::solve, Release(), nb::arg("tolerance"))
+      .def(
+          "solve",
+          [](ReducedQP& self, double tolerance, Pool* pool) {
+            return self.solve(tolerance, pool ? pool->stop() : nullptr);
+          },
+          Release(), nb::arg("tolerance"), nb::arg("pool") = nb::none())
       .def_prop_ro(
           "beta", [](const ReducedQP& self) { return give(std::vector<double>(self.beta())); },
           nb::rv_policy::move)
       .def("__len__", &ReducedQP::size);
+}
+
+void bind_row_sets(nb::module_& m) {
+  nb::class_<RowSets>(m, "RowSets")
+      .def(nb::init<std::size_t>(), nb::arg("n"))
+      .def(
+          "append",
+          [](RowSets& self, In<double> l) {
+            check_length(l.shape(0), self.n(), "l");
+            self.append(l.data());
+          },
+          nb::arg("l"), "adds the set of rows with l_i != 0")
+      .def(
+          "keep",
+          [](RowSets& self, const std::vector<std::size_t>& sets) {
+            check_increasing(sets, self.size(), "sets must increase");
+            self.keep(sets);
+          },
+          nb::arg("sets"))
+      .def(
+          "sums",
+          [](const RowSets& self, In<double> v, Pool& pool) {
+            check_length(v.shape(0), self.n(), "v");
+            std::vector<double> sums(self.size());
+            {
+              nb::gil_scoped_release release;
+              self.sums(v.data(), sums.data(), pool);
+            }
+            return give(std::move(sums));
+          },
+          nb::arg("v"), nb::arg("pool"), "the sum of v_i over the rows of each set")
+      .def(
+          "shares",
+          [](const RowSets& self, In<double> beta, Pool& pool) {
+            check_length(beta.shape(0), self.size(), "beta");
+            std::vector<double> shares(self.n());
+            {
+              nb::gil_scoped_release release;
+              self.shares(beta.data(), shares.data(), pool);
+            }
+            return give(std::move(shares));
+          },
+          nb::arg("beta"), nb::arg("pool"), "for each row the sum of beta_j over its sets")
+      .def("__len__", &RowSets::size);
 }
 
 }  // namespace
@@ -275,6 +328,7 @@ void bind_linear(nb::module_& m) {
   bind_hinge(m);
   bind_dual_descent(m);
   bind_reduced_qp(m);
+  bind_row_sets(m);
 }
 
 }  // namespace maxmargin

@@ -5,16 +5,35 @@
 #include <limits>
 
 #include "base/check.hpp"
+#include "base/clones.hpp"
 
 namespace maxmargin {
 
 namespace {
 constexpr double kDependent = 1e-13;  // smaller pivots, relative to the diagonal, count as zero
-constexpr int kRebuildAfter = 100;    // updates of the factor before rounding errors are swept out
-constexpr int kRefinements = 3;       // tries to get the last digits from the same support
+constexpr std::size_t kRebuildAfter = 100;  // updates of the factor, or as many as it has rows,
+                                            // before rounding errors are swept out
+constexpr int kRefinements = 3;             // tries to get the last digits from the same support
+
+// out -= sum_k weights_k rows_k
+MAXMARGIN_CLONES void subtract_combination(const double* const* rows, const double* weights,
+                                           std::size_t count, double* out, std::size_t length) {
+  std::size_t k = 0;
+  for (; k + 4 <= count; k += 4) {  // four at a time: `out` is read and written less often
+    const double *r0 = rows[k], *r1 = rows[k + 1], *r2 = rows[k + 2], *r3 = rows[k + 3];
+    const double w0 = weights[k], w1 = weights[k + 1], w2 = weights[k + 2], w3 = weights[k + 3];
+#pragma omp simd
+    for (std::size_t j = 0; j < length; ++j)
+      out[j] -= (w0 * r0[j] + w1 * r1[j]) + (w2 * r2[j] + w3 * r3[j]);
+  }
+  for (; k < count; ++k)
+#pragma omp simd
+    for (std::size_t j = 0; j < length; ++j) out[j] -= weights[k] * rows[k][j];
+}
+
 }  // namespace
 
-ReducedQP::ReducedQP() : support_{kZero} { rebuild(); }
+ReducedQP::ReducedQP() : support_{kZero} {}
 
 void ReducedQP::append(double b, const double* products) {
   const std::size_t t = b_.size();
@@ -24,13 +43,14 @@ void ReducedQP::append(double b, const double* products) {
         "lower C");
   b_.push_back(b);
   beta_.push_back(0.0);
+  for (std::size_t j = 0; j < t; ++j) H_[j].push_back(products[j]);
   H_.emplace_back(products, products + t + 1);
   // Norms of planes fall by orders of magnitude during a run; the shift must not drown the small
   // ones.
   const double norm = products[t];
   if (norm > 0 && (t == 0 || norm < shift_ / 16)) {
     shift_ = norm;
-    rebuild();
+    stale_ = true;
   }
 }
 
@@ -39,9 +59,9 @@ void ReducedQP::keep(const std::vector<std::size_t>& planes) {
   for (std::size_t k = 0; k < planes.size(); ++k) place[planes[k]] = k;
   for (std::size_t k = 0; k < planes.size(); ++k) {
     const std::size_t j = planes[k];
-    Vector row(k + 1);
-    for (std::size_t m = 0; m <= k; ++m) row[m] = H_[j][planes[m]];
-    H_[k] = std::move(row);
+    for (std::size_t m = 0; m < planes.size(); ++m) H_[j][m] = H_[j][planes[m]];
+    H_[j].resize(planes.size());
+    if (j != k) H_[k] = std::move(H_[j]);
     b_[k] = b_[j];
     beta_[k] = beta_[j];
   }
@@ -57,13 +77,13 @@ void ReducedQP::keep(const std::vector<std::size_t>& planes) {
     if (j == kZero || place[j] != kZero) support.push_back(j == kZero ? kZero : place[j]);
   if (support.empty()) support.push_back(kZero);
   support_ = std::move(support);
-  rebuild();
+  stale_ = true;
 }
 
 void ReducedQP::widen(const double* coordinates) {
   shift_ = 0;
   for (std::size_t j = 0; j < b_.size(); ++j) {
-    for (std::size_t k = 0; k <= j; ++k) H_[j][k] += coordinates[j] * coordinates[k];
+    for (std::size_t k = 0; k < b_.size(); ++k) H_[j][k] += coordinates[j] * coordinates[k];
     const double norm = H_[j][j];
     if (norm > 0 && (shift_ == 0 || norm < shift_)) shift_ = norm;
   }
@@ -72,94 +92,66 @@ void ReducedQP::widen(const double* coordinates) {
 }
 
 double ReducedQP::product(std::size_t j, std::size_t k) const {
-  if (j == kZero || k == kZero) return shift_;
-  return (j >= k ? H_[j][k] : H_[k][j]) + shift_;
+  return (j == kZero || k == kZero ? 0.0 : H_[j][k]) + shift_;
 }
 
-double ReducedQP::gradient(std::size_t j) const {
-  double sum = offset(j);
-  for (std::size_t k : support_)
-    if (k != kZero && j != kZero) sum -= (j >= k ? H_[j][k] : H_[k][j]) * beta_[k];
-  return sum;
-}
-
-void ReducedQP::forward(Vector& x) const {
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    double sum = x[i];
-    const double* row = L_[i].data();
-    for (std::size_t k = 0; k < i; ++k) sum -= row[k] * x[k];
-    x[i] = sum / row[i];
-  }
-}
-
-void ReducedQP::backward(Vector& x) const {
-  for (std::size_t i = x.size(); i-- > 0;) {
-    const double* row = L_[i].data();
-    const double value = x[i] / row[i];
-    x[i] = value;
-    for (std::size_t k = 0; k < i; ++k) x[k] -= row[k] * value;
-  }
+// b - H beta: how fast the value rises with the weight of each plane.
+ReducedQP::Vector ReducedQP::gradients() const {
+  std::vector<const double*> rows;
+  Vector weights, g = b_;
+  for (std::size_t k = 0; k < b_.size(); ++k)
+    if (beta_[k] != 0) {
+      rows.push_back(H_[k].data());
+      weights.push_back(beta_[k]);
+    }
+  subtract_combination(rows.data(), weights.data(), rows.size(), g.data(), g.size());
+  return g;
 }
 
 bool ReducedQP::append_to_factor(std::size_t plane, Vector& reduced, double& pivot) const {
   reduced.resize(support_.size());
   for (std::size_t k = 0; k < support_.size(); ++k) reduced[k] = product(plane, support_[k]);
-  forward(reduced);
+  factor_.forward(reduced);
   const double diagonal = product(plane, plane);
   pivot = diagonal;
   for (double value : reduced) pivot -= value * value;
   return pivot > kDependent * diagonal;
 }
 
-void ReducedQP::rebuild() {
+void ReducedQP::rebuild(Stop* stop) {
   const std::vector<std::size_t> wanted = std::move(support_);
   support_.clear();
-  L_.clear();
-  for (std::size_t plane : wanted) enter(plane);
+  factor_.clear();
+  for (std::size_t plane : wanted) {
+    if (stop && stop->poll()) {
+      support_ = wanted;
+      stale_ = true;
+      throw Stopped();
+    }
+    enter(plane);
+  }
+  stale_ = false;
   changes_since_rebuild_ = 0;
 }
 
 void ReducedQP::leave(std::size_t position) {
   weight(support_[position]) = 0;
   support_.erase(support_.begin() + static_cast<std::ptrdiff_t>(position));
-  L_.erase(L_.begin() + static_cast<std::ptrdiff_t>(position));
-  for (std::size_t k = position; k < L_.size(); ++k) {  // rotate the superdiagonal away
-    const double a = L_[k][k], b = L_[k][k + 1], radius = std::hypot(a, b);
-    const double c = a / radius, s = b / radius;
-    for (std::size_t i = k; i < L_.size(); ++i) {
-      const double left = L_[i][k], right = L_[i][k + 1];
-      L_[i][k] = c * left + s * right;
-      L_[i][k + 1] = c * right - s * left;
-    }
-    L_[k].resize(k + 1);
-  }
+  factor_.remove(position);
   ++changes_since_rebuild_;
 }
 
-bool ReducedQP::move(const Vector& direction, double limit) {
-  double step = limit;
-  std::size_t blocking = kZero;
+ReducedQP::Step ReducedQP::move(const Vector& direction) {
+  Step step{1.0, kZero};
   for (std::size_t k = 0; k < support_.size(); ++k) {
     const double value = weight(support_[k]);
-    if (direction[k] < 0 && value <= step * -direction[k]) {
-      step = value / -direction[k];
-      blocking = k;
-    }
+    if (direction[k] < 0 && value <= step.length * -direction[k]) step = {value / -direction[k], k};
   }
   for (std::size_t k = 0; k < support_.size(); ++k) {
     double& value = weight(support_[k]);
-    value = std::max(value + step * direction[k], 0.0);
+    value = std::max(value + step.length * direction[k], 0.0);
   }
-  if (blocking == kZero || support_.size() == 1) return false;
-  leave(blocking);
-  return true;
-}
-
-void ReducedQP::append_row(std::size_t plane, Vector row, double pivot) {
-  row.push_back(std::sqrt(pivot));
-  L_.push_back(std::move(row));
-  support_.push_back(plane);
-  ++changes_since_rebuild_;
+  return step;
 }
 
 // Makes a plane part of the support. One that depends on the support can be traded for it at no
@@ -170,17 +162,19 @@ bool ReducedQP::enter(std::size_t plane) {
   double pivot;
   while (!append_to_factor(plane, row, pivot)) {
     Vector direction = row;
-    backward(direction);
-    double sum = 0, slope = gradient(plane);
+    factor_.backward(direction);
+    double sum = 0;
     for (double value : direction) sum += value;
     if (!(sum > 0.5 && sum < 2)) {  // no digit left: hand its weight to a neighbour
       weight(support_.back()) += weight(plane);
       weight(plane) = 0;
       return false;
     }
+    const Vector g = gradients();
+    double slope = gradient(g, plane);
     for (std::size_t k = 0; k < support_.size(); ++k) {
       direction[k] /= -sum;
-      slope += direction[k] * gradient(support_[k]);
+      slope += direction[k] * gradient(g, support_[k]);
     }
     const bool away = slope < 0;
     double step = away ? weight(plane) : 1.0;
@@ -202,33 +196,40 @@ bool ReducedQP::enter(std::size_t plane) {
     if (support_.size() == 1) {  // the only plane is used up: this one takes its place
       weight(support_[0]) = 0;
       support_.clear();
-      L_.clear();
+      factor_.clear();
     } else {
       leave(blocking);
     }
   }
-  append_row(plane, std::move(row), pivot);
+  factor_.append(std::move(row), pivot);
+  support_.push_back(plane);
+  ++changes_since_rebuild_;
   return true;
 }
 
-int ReducedQP::to_optimum_over_support() {
-  int dropped = 0;
-  for (;;) {
-    // From the gradients at the current weights, not from b: so the errors of one round are seen
-    // and corrected in the next.
-    Vector x(support_.size()), ones(support_.size(), 1.0);
-    for (std::size_t k = 0; k < support_.size(); ++k) x[k] = gradient(support_[k]);
-    forward(x);
-    forward(ones);
+// From the gradients g at the current weights, not from b: so the errors of one call are seen and
+// corrected in the next.
+int ReducedQP::to_optimum_over_support(const Vector& g, Stop* stop) {
+  Vector slopes;
+  for (std::size_t plane : support_) slopes.push_back(gradient(g, plane));
+  for (int dropped = 0;; ++dropped) {
+    if (stop) stop->throw_if_requested();
+    if (support_.size() == 1) return dropped;  // weights sum to one: nowhere to go
+    Vector x = slopes, ones(slopes.size(), 1.0);
+    factor_.forward(x, ones);
     double x_sum = 0, ones_sum = 0;
     for (std::size_t k = 0; k < x.size(); ++k) {
       x_sum += x[k] * ones[k];
       ones_sum += ones[k] * ones[k];
     }
-    for (std::size_t k = 0; k < x.size(); ++k) x[k] -= x_sum / ones_sum * ones[k];
-    backward(x);
-    if (!move(x, 1.0)) return dropped;
-    ++dropped;
+    const double common = x_sum / ones_sum;  // the slope of all at the optimum
+    for (std::size_t k = 0; k < x.size(); ++k) x[k] -= common * ones[k];
+    factor_.backward(x);
+    const Step step = move(x);
+    if (step.blocking == kZero) return dropped;
+    leave(step.blocking);
+    slopes.erase(slopes.begin() + static_cast<std::ptrdiff_t>(step.blocking));
+    for (double& slope : slopes) slope += step.length * (common - slope);
   }
 }
 
@@ -254,22 +255,21 @@ ReducedQP::Outlook ReducedQP::outlook(const Vector& gradients) const {
   return found;
 }
 
-ReducedQP::Vector ReducedQP::gradients() const {
-  Vector g(b_.size());
-  for (std::size_t j = 0; j < b_.size(); ++j) g[j] = gradient(j);
-  return g;
-}
-
-int ReducedQP::follow_active_set(double tolerance) {
+int ReducedQP::follow_active_set(double tolerance, Vector& g, Stop* stop) {
   const int limit = 20 + 4 * static_cast<int>(b_.size());
   for (int steps = 0, refined = 0;;) {
-    if (changes_since_rebuild_ > kRebuildAfter) rebuild();
-    steps += to_optimum_over_support();
-    const Outlook next = outlook(gradients());
+    if (stale_ || changes_since_rebuild_ > std::max(kRebuildAfter, support_.size())) {
+      rebuild(stop);
+      g = gradients();
+    }
+    steps += to_optimum_over_support(g, stop);
+    g = gradients();
+    const Outlook next = outlook(g);
     if (next.possible_gain <= tolerance || steps >= limit) return steps;
     if (std::find(support_.begin(), support_.end(), next.up) != support_.end()) {
       if (++refined > kRefinements) return steps;
     } else if (!enter(next.up)) {
+      g = gradients();
       return steps;
     }
     ++steps;
@@ -278,13 +278,14 @@ int ReducedQP::follow_active_set(double tolerance) {
 
 // Moves weight from one plane to another, the pair of steepest slope: slow but immune to
 // dependence.
-int ReducedQP::follow_pairs(double tolerance) {
-  Vector g = gradients();
+int ReducedQP::follow_pairs(double tolerance, Vector& g, Stop* stop) {
   const int limit = 200 + 20 * static_cast<int>(b_.size());
   int steps = 0;
   for (; steps < limit; ++steps) {
+    if (stop) stop->throw_if_requested();
     const Outlook next = outlook(g);
     if (next.possible_gain <= tolerance || next.up == next.down) break;
+    stale_ = true;
     const double curvature =
         product(next.up, next.up) + product(next.down, next.down) - 2 * product(next.up, next.down);
     const double most = weight(next.down);
@@ -292,7 +293,7 @@ int ReducedQP::follow_pairs(double tolerance) {
     weight(next.up) += step;
     weight(next.down) = step == most ? 0.0 : most - step;
     for (std::size_t j = 0; j < b_.size(); ++j)
-      g[j] -= step * (product(j, next.up) - product(j, next.down));
+      g[j] -= step * (product(next.up, j) - product(next.down, j));
   }
   if (steps > 0) support_from_weights();
   return steps;
@@ -303,32 +304,37 @@ void ReducedQP::support_from_weights() {
   if (zero_weight_ > 0) support_.push_back(kZero);
   for (std::size_t j = 0; j < b_.size(); ++j)
     if (beta_[j] > 0) support_.push_back(j);
-  rebuild();
+  stale_ = true;
 }
 
-// b^T beta - 1/2 beta^T H beta, with weights that sum to one exactly.
-double ReducedQP::normalised_value() {
+void ReducedQP::normalise() {
   double sum = zero_weight_;
   for (double value : beta_) sum += value;
   for (double& value : beta_) value /= sum;
   zero_weight_ /= sum;
+}
+
+// b^T beta - 1/2 beta^T H beta
+double ReducedQP::value(const Vector& g) const {
   double value = 0;
-  for (std::size_t j = 0; j < b_.size(); ++j)
-    if (beta_[j] > 0) value += 0.5 * beta_[j] * (b_[j] + gradient(j));
+  for (std::size_t j = 0; j < b_.size(); ++j) value += 0.5 * beta_[j] * (b_[j] + g[j]);
   return value;
 }
 
-int ReducedQP::solve(double tolerance) {
+int ReducedQP::solve(double tolerance, Stop* stop) {
   const Vector beta = beta_;
-  const double zero_weight = zero_weight_, before = normalised_value();
-  int steps = follow_active_set(tolerance);
-  const double value = normalised_value();
-  if (!(value >= before - tolerance)) {  // the factor had lost its digits
+  const double zero_weight = zero_weight_;
+  Vector g = gradients();
+  const double before = value(g);
+  int steps = follow_active_set(tolerance, g, stop);
+  if (!(value(g) >= before - tolerance)) {  // the factor had lost its digits
     beta_ = beta;
     zero_weight_ = zero_weight;
     support_from_weights();
+    g = gradients();
   }
-  if (!(outlook(gradients()).possible_gain <= tolerance)) steps += follow_pairs(tolerance);
+  if (!(outlook(g).possible_gain <= tolerance)) steps += follow_pairs(tolerance, g, stop);
+  normalise();
   return steps;
 }
 

@@ -15,6 +15,9 @@
 #include <cstddef>
 #include <vector>
 
+#include "base/stop.hpp"
+#include "linear/growing_factor.hpp"
+
 namespace maxmargin {
 
 class ReducedQP {
@@ -27,8 +30,9 @@ class ReducedQP {
   // Every plane gains a coordinate: H_jk grows by coordinates_j coordinates_k. Weights stay.
   void widen(const double* coordinates);
   // Goes on from the last beta until no feasible beta is better by more than `tolerance`.
-  // Returns the number of planes that entered or left.
-  int solve(double tolerance);
+  // Returns the number of planes that entered or left. Throws Stopped if asked to end; weights are
+  // feasible then, and a later call goes on from them.
+  int solve(double tolerance, Stop* stop = nullptr);
 
   std::size_t size() const { return b_.size(); }
   const std::vector<double>& beta() const { return beta_; }
@@ -37,38 +41,41 @@ class ReducedQP {
   using Vector = std::vector<double>;
   static constexpr std::size_t kZero = static_cast<std::size_t>(-1);  // the zero plane
 
-  double product(std::size_t j, std::size_t k) const;
-  double offset(std::size_t j) const { return j == kZero ? 0.0 : b_[j]; }
-  double& weight(std::size_t j) { return j == kZero ? zero_weight_ : beta_[j]; }
-  double gradient(std::size_t j) const;
-  Vector gradients() const;
+  struct Step {
+    double length;
+    std::size_t blocking;  // position in the support; kZero if none
+  };
   struct Outlook {
     std::size_t up, down;  // the pair of planes with the steepest slope
     double possible_gain, slope;
   };
+
+  double product(std::size_t j, std::size_t k) const;
+  double& weight(std::size_t j) { return j == kZero ? zero_weight_ : beta_[j]; }
+  Vector gradients() const;
+  static double gradient(const Vector& g, std::size_t j) { return j == kZero ? 0.0 : g[j]; }
   Outlook outlook(const Vector& gradients) const;
-  int follow_active_set(double tolerance);
-  int follow_pairs(double tolerance);
+  double value(const Vector& g) const;
+  // These take the gradients at the weights and leave those at the new ones.
+  int follow_active_set(double tolerance, Vector& g, Stop* stop);
+  int follow_pairs(double tolerance, Vector& g, Stop* stop);
 
   bool append_to_factor(std::size_t plane, Vector& reduced, double& pivot) const;
-  void append_row(std::size_t plane, Vector row, double pivot);
   void support_from_weights();
-  double normalised_value();
+  void normalise();
   bool enter(std::size_t plane);
   void leave(std::size_t position);
-  void rebuild();
-  int to_optimum_over_support();
-  // Moves weights of the support by at most limit * direction; drops the plane that blocks, if any.
-  bool move(const Vector& direction, double limit);
-  void forward(Vector& x) const;   // x <- L^-1 x
-  void backward(Vector& x) const;  // x <- L^-T x
+  void rebuild(Stop* stop);
+  int to_optimum_over_support(const Vector& g, Stop* stop);
+  Step move(const Vector& direction);  // until a weight of the support is used up
 
   Vector b_, beta_;
-  std::vector<Vector> H_;  // lower triangle by rows
+  std::vector<Vector> H_;  // by rows
   double zero_weight_ = 1, shift_ = 1;
   std::vector<std::size_t> support_;
-  std::vector<Vector> L_;  // lower triangle by rows
-  int changes_since_rebuild_ = 0;
+  GrowingFactor factor_;  // of the products of the support
+  bool stale_ = true;     // whether the factor is not that of the support
+  std::size_t changes_since_rebuild_ = 0;
 };
 
 }  // namespace maxmargin

@@ -16,21 +16,25 @@ and w_c are combinations of those already known.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from maxmargin import _core
-from maxmargin.data.arrays import Rows
+from maxmargin.data.arrays import ArrayRows, Rows
 from maxmargin.losses.base import Loss
+from maxmargin.losses.hinge import Hinge
 from maxmargin.problem import Settings, Solution
 from maxmargin.solvers.reduced_qp import Planes
 from maxmargin.solvers.run import Run
 from maxmargin.solvers.vectors import inner, norm2
+from maxmargin.solvers.wide_planes import WidePlanes, is_wide
 
 MU = 0.1  # equation (13) of the OCAS paper
+QP_SHARE = 0.1  # of the gap that the reduced problem may leave: less saves no iteration, but takes
+# twice the steps where there are many planes
 ROUNDING = 1e-16  # ||w_t - w_b||^2 / ||w_b||^2 below which the direction is mostly rounding errors
 
 
@@ -55,7 +59,7 @@ def solve(
     settings: Settings,
     method: Literal["ocas", "cpa"] = "ocas",
     w0: np.ndarray | None = None,
-    planes0: Iterable[tuple[np.ndarray, float]] = (),
+    planes0: Sequence[tuple[np.ndarray, float]] = (),
 ) -> Solution:
     """Minimises ``1/2 ||w||^2 + R(X w)`` until ``P - D <= tol P``.
 
@@ -63,16 +67,14 @@ def solve(
     (a, b) below R that are known beforehand.
     """
     run = Run(settings)
-    planes = Planes(rows.width, getattr(rows, "pool", None), settings.tol)
+    planes = first_planes(rows, loss, planes0, settings.tol)
     best, D = Point(np.zeros(rows.width), rows.zeros(), loss.at_zero, 0.0), 0.0
     try:
         best, l = start(rows, loss, w0)  # noqa: E741
         p_c, R_c, iteration = best.p, best.R, 0
-        for a, b in planes0:
-            planes.add(a, b)
         while not run.record(iteration, best.P, D):
-            planes.add(rows.combine(l), R_c - rows.inner(l, p_c))
-            w_t, D_t = planes.minimise(tolerance=1e-3 * max(best.P - D, settings.tol * best.P))
+            planes.add_subgradient(rows, l, R_c - rows.inner(l, p_c))
+            w_t, D_t = planes.minimise(QP_SHARE * max(best.P - D, settings.tol * best.P))
             D = max(D, D_t)
             p_t = rows.predict(w_t)
             if method == "ocas":
@@ -87,6 +89,18 @@ def solve(
     except _core.Stopped as reason:
         run.stopped(reason)
     return Solution(best.w, run.certify(exact_primal(rows, loss, best), D), run.history)
+
+
+def first_planes(
+    rows: Rows, loss: Loss, planes0: Sequence[tuple[np.ndarray, float]], precision: float
+) -> Planes:
+    """The planes known beforehand, kept in the form that suits the rows."""
+    if isinstance(rows, ArrayRows) and isinstance(loss, Hinge) and not planes0 and is_wide(rows):
+        return WidePlanes(rows, loss.q)
+    planes = Planes(rows.width, getattr(rows, "pool", None), precision)
+    for a, b in planes0:
+        planes.add(a, b)
+    return planes
 
 
 def start(rows: Rows, loss: Loss, w0: np.ndarray | None) -> tuple[Point, np.ndarray]:

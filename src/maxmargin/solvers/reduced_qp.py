@@ -19,7 +19,7 @@ import math
 import numpy as np
 
 from maxmargin import _core
-from maxmargin.data.arrays import ArrayRows
+from maxmargin.data.arrays import ArrayRows, Rows
 from maxmargin.solvers.vectors import inner, norm2
 
 IDLE_LIMIT = 30  # iterations a plane may have weight 0 before it may be dropped
@@ -49,17 +49,26 @@ class Planes:
     def __len__(self) -> int:
         return len(self._b)
 
+    def add_subgradient(self, rows: Rows, l: np.ndarray, b: float) -> None:  # noqa: E741
+        """Adds the plane ``<X^T l, w> + b``."""
+        self.add(rows.combine(l), b)
+
     def add(self, a: np.ndarray, b: float) -> None:
         """Adds the plane ``<a, w> + b``."""
+        products = self._store(a)
+        self._b = np.append(self._b, b)
+        self._idle = np.append(self._idle, 0)
+        self._qp.append(b, products)
+
+    def _store(self, a: np.ndarray) -> np.ndarray:
+        """Keeps a plane. Its inner products with those kept before it, and with itself."""
         kept, error = self._rounded(a)
         t = len(self)
         if t == CHUNK * len(self._chunks):
             self._chunks.append(np.empty((CHUNK, self._width), dtype=self._number))
         self._plane(t)[:] = kept
-        self._b = np.append(self._b, b)
         self._errors = np.append(self._errors, error)
-        self._idle = np.append(self._idle, 0)
-        self._qp.append(b, np.concatenate([rows.predict(kept) for rows in self._rows()]))
+        return np.concatenate([rows.predict(kept) for rows in self._rows(t + 1)])
 
     def _rounded(self, a: np.ndarray) -> tuple[np.ndarray, float]:
         """The plane as it is kept, in float64, and by how much it differs."""
@@ -85,15 +94,20 @@ class Planes:
 
     def minimise(self, tolerance: float) -> tuple[np.ndarray, float]:
         """w at the minimum of ``1/2 ||w||^2 + max(0, planes)``, and a lower bound on it."""
-        self._qp.solve(tolerance)
+        self._qp.solve(tolerance, self._pool)
         beta = self._qp.beta
         beta /= max(1.0, float(beta.sum()))  # feasible to the last digit, or it bounds nothing
         self._idle = np.where(beta > 0, 0, self._idle + 1)
-        w = np.zeros(self._width)
-        for k, rows in enumerate(self._rows()):
-            w -= rows.combine(beta[k * CHUNK : k * CHUNK + rows.n])
-        length = math.sqrt(norm2(w)) + inner(beta, self._errors)
+        w, error = self._mix(beta)
+        length = math.sqrt(norm2(w)) + error
         return w, inner(beta, self._b) - 0.5 * length**2
+
+    def _mix(self, beta: np.ndarray) -> tuple[np.ndarray, float]:
+        """``w = - sum_j beta_j a_j``, and how far rounding may have moved it."""
+        w = np.zeros(self._width)
+        for k, rows in enumerate(self._rows(len(self))):
+            w -= rows.combine(beta[k * CHUNK : k * CHUNK + rows.n])
+        return w, inner(beta, self._errors)
 
     def drop_idle(self) -> None:
         """Forgets planes that have not mattered for a while; the bound does not fall by it."""
@@ -104,18 +118,22 @@ class Planes:
 
     def _keep(self, kept: np.ndarray) -> None:
         self._qp.keep(kept.tolist())
+        self._b, self._idle = self._b[kept], self._idle[kept]
+        self._keep_stored(kept)
+
+    def _keep_stored(self, kept: np.ndarray) -> None:
         for place, plane in enumerate(kept.tolist()):
             if place != plane:
                 self._plane(place)[:] = self._plane(plane)
-        self._b, self._errors, self._idle = self._b[kept], self._errors[kept], self._idle[kept]
+        self._errors = self._errors[kept]
         del self._chunks[-(-len(kept) // CHUNK) :]
 
     def _plane(self, j: int) -> np.ndarray:
         return self._chunks[j // CHUNK][j % CHUNK]
 
-    def _rows(self) -> list[ArrayRows]:
-        """The planes so far, chunk by chunk."""
-        filled = [min(CHUNK, len(self) - k * CHUNK) for k in range(len(self._chunks))]
+    def _rows(self, t: int) -> list[ArrayRows]:
+        """The first t planes, chunk by chunk."""
+        filled = [min(CHUNK, t - k * CHUNK) for k in range(len(self._chunks))]
         return [
             ArrayRows(chunk[:n], pool=self._pool)
             for chunk, n in zip(self._chunks, filled, strict=True)

@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from maxmargin import _core
-from maxmargin.data.arrays import ArrayRows
+from maxmargin.data.arrays import ArrayRows, Rows
 from maxmargin.losses.hinge import Hinge
 from maxmargin.problem import Progress, Settings, Status
 from maxmargin.solvers.basis_choice import Choice
@@ -129,15 +129,14 @@ class PlanesOfRows(Planes):
         super().__init__(0, pool)
         self._l = np.empty((8, n), dtype=np.float32)
 
-    def add_with(self, a: np.ndarray, b: float, l: np.ndarray) -> None:  # noqa: E741
-        """Adds the plane ``<a, w> + b`` whose subgradient was l."""
+    def add_subgradient(self, rows: Rows, l: np.ndarray, b: float) -> None:  # noqa: E741
         t = len(self)
         if t == len(self._l):
             grown = np.empty((t + t // 2, self._l.shape[1]), dtype=np.float32)
             grown[:t] = self._l
             self._l = grown
         self._l[t] = l
-        self.add(a, b)
+        super().add_subgradient(rows, l, b)
 
     def follow(self, z: np.ndarray) -> None:
         """Every plane gains its coordinate along a new column z."""
@@ -197,7 +196,7 @@ class Machine:
     def step(self) -> None:
         """One iteration of OCAS on the rows z_i."""
         rows, best = self.subspace.rows, self.best
-        self.planes.add_with(rows.combine(self.l), self.R_c - rows.inner(self.l, self.p_c), self.l)
+        self.planes.add_subgradient(rows, self.l, self.R_c - rows.inner(self.l, self.p_c))
         precision = max(best.P - self.D, self.settings.tol * self.loss.at_zero)
         w_t, D_t = self.planes.minimise(tolerance=1e-3 * precision)
         self.D = max(self.D, D_t)
