@@ -271,3 +271,35 @@ def test_numbers_that_float32_does_not_have_keep_planes_in_float64():
     exact.add(np.array([1e60, 0.0, 0.0]), 1.0)
     for known, wanted in zip(planes.minimise(1e-9), exact.minimise(1e-9)):
         np.testing.assert_allclose(known, wanted, rtol=1e-6)
+
+
+def test_a_stop_ends_the_search_for_weights_and_a_later_call_goes_on():
+    rng = np.random.default_rng(3)
+    A, b = rng.normal(size=(300, 200)), rng.random(300)
+    H, qp, stop = A @ A.T, _core.ReducedQP(), _core.Stop()
+    for j in range(300):
+        qp.append(b[j], H[j, : j + 1].copy())
+    stop.interrupt()
+    with pytest.raises(_core.Stopped):
+        qp.solve(1e-9, _core.Pool(1, stop))
+    assert (qp.beta >= 0).all() and qp.beta.sum() <= 1 + 1e-12
+    qp.solve(1e-9)
+    w = -A.T @ qp.beta
+    assert above(A, b, w) - below(A, b, qp.beta) <= 2e-9
+
+
+def test_hundreds_of_planes_come_and_go_at_full_precision():
+    rng = np.random.default_rng(4)
+    A, b = rng.normal(size=(700, 400)), rng.random(700)
+    H, qp, steps = A @ A.T, _core.ReducedQP(), 0
+    for j in range(700):
+        qp.append(b[j], H[j, : j + 1].copy())
+        if j % 50 == 49:
+            steps += qp.solve(1e-12)
+            beta = qp.beta
+            assert (
+                above(A[: j + 1], b[: j + 1], -A[: j + 1].T @ beta)
+                - below(A[: j + 1], b[: j + 1], beta)
+                <= 1e-10
+            )
+    assert np.count_nonzero(qp.beta) > 100 and steps > np.count_nonzero(qp.beta)
