@@ -293,7 +293,7 @@ void bind_row_sets(nb::module_& m) {
             check_increasing(sets, self.size(), "sets must increase");
             self.keep(sets);
           },
-          nb::arg("sets"))
+          Release(), nb::arg("sets"))
       .def(
           "sums",
           [](const RowSets& self, In<double> v, Pool& pool) {

@@ -9,7 +9,6 @@ class GrowingFactor {
  public:
   using Vector = std::vector<double>;
 
-  std::size_t size() const { return L_.size(); }
   void clear() { L_.clear(); }
   // A gains a row and column: `reduced` is L^-1 times its part above the diagonal, `pivot` what is
   // left of its diagonal entry.

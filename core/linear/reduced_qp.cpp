@@ -31,16 +31,21 @@ MAXMARGIN_CLONES void subtract_combination(const double* const* rows, const doub
     for (std::size_t j = 0; j < length; ++j) out[j] -= weights[k] * rows[k][j];
 }
 
+// Twice a number must be finite too: a shift no larger than the norms is added to products.
+void check_finite(const double* values, std::size_t count) {
+  check(std::all_of(values, values + count, [](double v) { return std::isfinite(2 * v); }),
+        "the loss changes too fast for float64: sums of squares overflow. Scale the features or "
+        "lower C");
+}
+
 }  // namespace
 
 ReducedQP::ReducedQP() : support_{kZero} {}
 
 void ReducedQP::append(double b, const double* products) {
   const std::size_t t = b_.size();
-  const auto finite = [](double value) { return std::isfinite(value); };
-  check(finite(b) && std::all_of(products, products + t + 1, finite),
-        "the loss changes too fast for float64: sums of squares overflow. Scale the features or "
-        "lower C");
+  check_finite(&b, 1);
+  check_finite(products, t + 1);
   b_.push_back(b);
   beta_.push_back(0.0);
   for (std::size_t j = 0; j < t; ++j) H_[j].push_back(products[j]);
@@ -84,6 +89,7 @@ void ReducedQP::widen(const double* coordinates) {
   shift_ = 0;
   for (std::size_t j = 0; j < b_.size(); ++j) {
     for (std::size_t k = 0; k < b_.size(); ++k) H_[j][k] += coordinates[j] * coordinates[k];
+    check_finite(H_[j].data(), H_[j].size());
     const double norm = H_[j][j];
     if (norm > 0 && (shift_ == 0 || norm < shift_)) shift_ = norm;
   }
@@ -108,7 +114,7 @@ ReducedQP::Vector ReducedQP::gradients() const {
   return g;
 }
 
-bool ReducedQP::append_to_factor(std::size_t plane, Vector& reduced, double& pivot) const {
+bool ReducedQP::reduce(std::size_t plane, Vector& reduced, double& pivot) const {
   reduced.resize(support_.size());
   for (std::size_t k = 0; k < support_.size(); ++k) reduced[k] = product(plane, support_[k]);
   factor_.forward(reduced);
@@ -122,13 +128,15 @@ void ReducedQP::rebuild(Stop* stop) {
   const std::vector<std::size_t> wanted = std::move(support_);
   support_.clear();
   factor_.clear();
-  for (std::size_t plane : wanted) {
-    if (stop && stop->poll()) {
-      support_ = wanted;
-      stale_ = true;
-      throw Stopped();
+  stale_ = true;
+  try {
+    for (std::size_t plane : wanted) {
+      if (stop) stop->throw_if_requested();
+      enter(plane);
     }
-    enter(plane);
+  } catch (...) {
+    support_ = wanted;
+    throw;
   }
   stale_ = false;
   changes_since_rebuild_ = 0;
@@ -160,7 +168,7 @@ ReducedQP::Step ReducedQP::move(const Vector& direction) {
 bool ReducedQP::enter(std::size_t plane) {
   Vector row;
   double pivot;
-  while (!append_to_factor(plane, row, pivot)) {
+  while (!reduce(plane, row, pivot)) {
     Vector direction = row;
     factor_.backward(direction);
     double sum = 0;
@@ -181,8 +189,9 @@ bool ReducedQP::enter(std::size_t plane) {
     std::size_t blocking = kZero;
     for (std::size_t k = 0; k < support_.size(); ++k) {
       if (away) direction[k] = -direction[k];
-      if (direction[k] < 0 && weight(support_[k]) < step * -direction[k]) {
-        step = weight(support_[k]) / -direction[k];
+      const double value = weight(support_[k]), most = step * -direction[k];
+      if (direction[k] < 0 && (away ? value < most : value <= most)) {
+        step = value / -direction[k];
         blocking = k;
       }
     }
@@ -263,16 +272,19 @@ int ReducedQP::follow_active_set(double tolerance, Vector& g, Stop* stop) {
       g = gradients();
     }
     steps += to_optimum_over_support(g, stop);
+    normalise();
     g = gradients();
     const Outlook next = outlook(g);
     if (next.possible_gain <= tolerance || steps >= limit) return steps;
+    ++steps;
     if (std::find(support_.begin(), support_.end(), next.up) != support_.end()) {
       if (++refined > kRefinements) return steps;
-    } else if (!enter(next.up)) {
-      g = gradients();
-      return steps;
+      continue;
     }
-    ++steps;
+    const std::size_t before = support_.size();
+    const bool stays = enter(next.up);
+    if (support_.size() != before + 1) g = gradients();  // weights were traded
+    if (!stays) return steps;
   }
 }
 
@@ -282,10 +294,12 @@ int ReducedQP::follow_pairs(double tolerance, Vector& g, Stop* stop) {
   const int limit = 200 + 20 * static_cast<int>(b_.size());
   int steps = 0;
   for (; steps < limit; ++steps) {
-    if (stop) stop->throw_if_requested();
+    if (stop && stop->poll()) {
+      support_from_weights();
+      throw Stopped();
+    }
     const Outlook next = outlook(g);
     if (next.possible_gain <= tolerance || next.up == next.down) break;
-    stale_ = true;
     const double curvature =
         product(next.up, next.up) + product(next.down, next.down) - 2 * product(next.up, next.down);
     const double most = weight(next.down);

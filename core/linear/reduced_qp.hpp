@@ -31,7 +31,7 @@ class ReducedQP {
   void widen(const double* coordinates);
   // Goes on from the last beta until no feasible beta is better by more than `tolerance`.
   // Returns the number of planes that entered or left. Throws Stopped if asked to end; weights are
-  // feasible then, and a later call goes on from them.
+  // feasible then, up to rounding, and a later call goes on from them.
   int solve(double tolerance, Stop* stop = nullptr);
 
   std::size_t size() const { return b_.size(); }
@@ -60,7 +60,8 @@ class ReducedQP {
   int follow_active_set(double tolerance, Vector& g, Stop* stop);
   int follow_pairs(double tolerance, Vector& g, Stop* stop);
 
-  bool append_to_factor(std::size_t plane, Vector& reduced, double& pivot) const;
+  // Row of the factor for a plane, and its pivot; false if the plane depends on the support.
+  bool reduce(std::size_t plane, Vector& reduced, double& pivot) const;
   void support_from_weights();
   void normalise();
   bool enter(std::size_t plane);

@@ -47,8 +47,10 @@ void RowSets::append(const double* l) {
 
 void RowSets::keep(const std::vector<std::size_t>& sets) {
   const std::size_t wanted = (sets.size() + kBundle - 1) / kBundle;
+  std::size_t moved = 0;
+  while (moved < sets.size() && sets[moved] == moved) ++moved;
   for (std::size_t group = 0; group < groups_; ++group) {
-    for (std::size_t k = 0; k < sets.size(); ++k) byte(k, group) = byte(sets[k], group);
+    for (std::size_t k = moved; k < sets.size(); ++k) byte(k, group) = byte(sets[k], group);
     for (std::size_t k = sets.size(); k < wanted * kBundle; ++k) byte(k, group) = 0;
   }
   bundles_.resize(wanted);

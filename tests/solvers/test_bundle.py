@@ -126,6 +126,18 @@ def test_a_bad_warm_start_does_no_harm(svm, method):
     assert (w0 == 1e3).all()
 
 
+def test_known_planes_do_not_let_a_stop_out(svm, method):
+    X, y = svm.blobs()
+    stop = _core.Stop()
+    stop.interrupt()
+    pool = _core.Pool(1, stop)
+    rows, loss = ArrayRows(X, pool=pool), Hinge(y, 1.0, pool)
+    known = [(np.zeros(10), 0.0)]
+    solution = bundle.solve(rows, loss, Settings(stop=stop), method, planes0=known)
+    assert solution.certificate.status is Status.INTERRUPTED
+    assert solution.certificate.primal == loss.at_zero
+
+
 def test_idle_planes_are_dropped_along_the_way(svm, monkeypatch):
     sizes = []
     minimise = Planes.minimise

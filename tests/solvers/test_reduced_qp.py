@@ -303,3 +303,23 @@ def test_hundreds_of_planes_come_and_go_at_full_precision():
                 <= 1e-10
             )
     assert np.count_nonzero(qp.beta) > 100 and steps > np.count_nonzero(qp.beta)
+
+
+def test_a_coordinate_too_large_for_float64_is_refused():
+    qp = _core.ReducedQP()
+    qp.append(1.0, np.array([0.01]))
+    qp.append(2.0, np.array([0.0, 0.01]))
+    qp.solve(1e-9)
+    with pytest.raises(ValueError, match="overflow"):
+        qp.widen(np.array([1e200, 1e200]))
+
+
+def test_a_plane_that_takes_the_place_of_its_double_is_part_of_the_support():
+    qp = _core.ReducedQP()
+    qp.append(1.0, np.array([1e-4]))
+    qp.solve(1e-12)
+    assert qp.beta == [1.0]
+    qp.append(2.0, np.array([1e-4, 1e-4]))
+    assert 0 < qp.solve(1e-12) <= 2
+    assert (qp.beta == [0.0, 1.0]).all()
+    assert qp.solve(1e-12) == 0

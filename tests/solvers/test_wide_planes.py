@@ -25,13 +25,13 @@ def problem(svm):
 def kept(monkeypatch):
     """The planes of every solve, as they were at its end."""
     made = []
-    first_planes = bundle.first_planes
+    empty_planes = bundle.empty_planes
 
-    def watched(*args):
-        made.append(first_planes(*args))
+    def watched(*args, **more):
+        made.append(empty_planes(*args, **more))
         return made[-1]
 
-    monkeypatch.setattr(bundle, "first_planes", watched)
+    monkeypatch.setattr(bundle, "empty_planes", watched)
     return made
 
 
@@ -53,7 +53,7 @@ def test_sets_of_rows_give_the_iterations_that_planes_give(
         solution = bundle.solve(rows, loss, Settings(tol=1e-6), method)
         assert solution.certificate.status is Status.OPTIMAL
         histories.append([(entry.primal, entry.dual) for entry in solution.history])
-    assert [planes._by_sets for planes in kept] == [True, True, False]
+    assert [getattr(planes, "_by_sets", False) for planes in kept] == [True, True, False]
     assert not kept[0]._chunks and len(kept[0]) > 3  # no plane is kept twice
     for other in histories[:2]:
         np.testing.assert_allclose(other[:8], histories[2][:8], rtol=1e-9)
@@ -93,9 +93,9 @@ def test_only_wide_rows_with_hinge_loss_are_kept_so(problem):
     X, y, weight = problem
     rows, loss = wide_rows_and_loss(X, y, weight)
     narrow, _ = wide_rows_and_loss(X[:, :20], y, weight)
-    known = [(np.zeros(D), 0.0)]
-    assert type(bundle.first_planes(rows, loss, (), 1e-3)) is WidePlanes
-    assert type(bundle.first_planes(narrow, loss, (), 1e-3)) is Planes
-    assert type(bundle.first_planes(rows, object(), (), 1e-3)) is Planes
-    planes = bundle.first_planes(rows, loss, known, 1e-3)  # made by who knows which rows
-    assert type(planes) is Planes and len(planes) == 1
+    dense, _ = wide_rows_and_loss(X.toarray() + 1e-9, y, weight)
+    assert type(bundle.empty_planes(rows, loss, 1e-3, known=False)) is WidePlanes
+    assert type(bundle.empty_planes(narrow, loss, 1e-3, known=False)) is Planes
+    assert type(bundle.empty_planes(dense, loss, 1e-3, known=False)) is Planes
+    assert type(bundle.empty_planes(rows, object(), 1e-3, known=False)) is Planes
+    assert type(bundle.empty_planes(rows, loss, 1e-3, known=True)) is Planes

@@ -15,6 +15,6 @@ def granted_cpus() -> int:
     return min(cpus, int(limit)) if limit.isdigit() and int(limit) > 0 else cpus
 
 
-def new_pool(threads: int) -> _core.Pool:
-    """Threads for one computation, without a stop flag."""
-    return _core.Pool(threads)
+def new_pool(threads: int, stop: _core.Stop | None = None) -> _core.Pool:
+    """Threads for one computation, which `stop` may end."""
+    return _core.Pool(threads, stop)

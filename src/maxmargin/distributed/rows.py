@@ -29,7 +29,7 @@ class DaskRows:
     def __init__(self, cluster: Cluster, task: Task, n: int, stop: Any = None) -> None:
         self.cluster, self.task, self.n, self.stop = cluster, task, n, stop
         self.width = task.layout.width
-        self.pool = new_pool(1)  # for the driver's own sums over w-sized vectors
+        self.pool = new_pool(1, stop)  # for the driver's own sums over w-sized vectors
         self._vectors = Vectors()
 
     def zeros(self) -> Vector:

@@ -67,11 +67,13 @@ def solve(
     (a, b) below R that are known beforehand.
     """
     run = Run(settings)
-    planes = first_planes(rows, loss, planes0, settings.tol)
+    planes = empty_planes(rows, loss, settings.tol, known=bool(planes0))
     best, D = Point(np.zeros(rows.width), rows.zeros(), loss.at_zero, 0.0), 0.0
     try:
         best, l = start(rows, loss, w0)  # noqa: E741
         p_c, R_c, iteration = best.p, best.R, 0
+        for a, b in planes0:
+            planes.add(a, b)
         while not run.record(iteration, best.P, D):
             planes.add_subgradient(rows, l, R_c - rows.inner(l, p_c))
             w_t, D_t = planes.minimise(QP_SHARE * max(best.P - D, settings.tol * best.P))
@@ -91,16 +93,11 @@ def solve(
     return Solution(best.w, run.certify(exact_primal(rows, loss, best), D), run.history)
 
 
-def first_planes(
-    rows: Rows, loss: Loss, planes0: Sequence[tuple[np.ndarray, float]], precision: float
-) -> Planes:
-    """The planes known beforehand, kept in the form that suits the rows."""
-    if isinstance(rows, ArrayRows) and isinstance(loss, Hinge) and not planes0 and is_wide(rows):
+def empty_planes(rows: Rows, loss: Loss, precision: float, known: bool) -> Planes:
+    """No planes yet, in the form that suits the rows; `known`: some will come from elsewhere."""
+    if isinstance(rows, ArrayRows) and isinstance(loss, Hinge) and not known and is_wide(rows):
         return WidePlanes(rows, loss.q)
-    planes = Planes(rows.width, getattr(rows, "pool", None), precision)
-    for a, b in planes0:
-        planes.add(a, b)
-    return planes
+    return Planes(rows.width, getattr(rows, "pool", None), precision)
 
 
 def start(rows: Rows, loss: Loss, w0: np.ndarray | None) -> tuple[Point, np.ndarray]:

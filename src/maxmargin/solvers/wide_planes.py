@@ -23,12 +23,15 @@ ENTRIES_OF_PLANES = 2  # entries of planes, read in order, that take as long as 
 
 
 def is_wide(rows: ArrayRows) -> bool:
-    """Whether a set of rows is sure to be smaller than a plane."""
-    return rows.n < rows.width
+    """Whether sets of rows are smaller than planes, and soon worth a pass over the data."""
+    return rows.n < rows.width and ENTRIES_OF_PLANES * rows.nnz < rows.n * rows.width
 
 
 class WidePlanes(Planes):
-    """Planes of the hinge loss of `rows`, with the subgradients ``l_i = - q_i or 0``."""
+    """Planes of the hinge loss of `rows`, with the subgradients ``l_i = - q_i or 0``.
+
+    They come by `add_subgradient` only: the set is made from l.
+    """
 
     def __init__(self, rows: ArrayRows, q: np.ndarray) -> None:
         super().__init__(rows.width, rows.pool)
