@@ -1,7 +1,5 @@
 import dataclasses
 import signal
-import threading
-import time
 
 import numpy as np
 import pytest
@@ -95,8 +93,8 @@ def test_the_limits_end_a_run_with_a_valid_certificate(rows):
     X, y = rows
     model = train(X, y, Plan(solver="cpa", C=100.0, tol=1e-12, max_iter=3)).model
     assert {c.status for c in model.certificates} == {Status.MAX_ITER}
-    model = train(X, y, Plan(solver="cpa", C=1e4, tol=1e-13, max_time=0.2)).model
-    assert all(c.status in (Status.MAX_TIME, Status.STALLED) for c in model.certificates)
+    model = train(X, y, Plan(solver="cpa", C=1e4, tol=1e-13, max_time=0.002)).model
+    assert {c.status for c in model.certificates} == {Status.MAX_TIME}
     assert all(np.isfinite(c.primal) and c.dual <= c.primal for c in model.certificates)
 
 
@@ -112,13 +110,16 @@ def test_a_callback_ends_all_problems(rows):
 
 def test_an_interrupt_ends_all_problems_with_what_they_have(rows):
     X, y = rows
-    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
-    start = time.perf_counter()
-    timer.start()
-    model = train(X, y, Plan(solver="cpa", C=1e4, tol=1e-13, max_time=20.0)).model
-    timer.join()
-    assert time.perf_counter() - start < 15
-    assert Status.INTERRUPTED in {c.status for c in model.certificates}
+    pressed = []
+
+    def press(progress):
+        if progress.iteration == 3 and not pressed:
+            pressed.append(progress)
+            signal.raise_signal(signal.SIGINT)
+
+    plan = Plan(solver="cpa", C=1e4, tol=1e-13, max_time=20.0, callback=press)
+    model = train(X, y, plan).model
+    assert pressed and Status.INTERRUPTED in {c.status for c in model.certificates}
     assert all(np.isfinite(c.primal) and c.dual <= c.primal for c in model.certificates)
     assert np.isfinite(model.coef).all()
 
