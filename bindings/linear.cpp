@@ -277,6 +277,17 @@ void bind_reduced_qp(nb::module_& m) {
       .def("__len__", &ReducedQP::size);
 }
 
+// A new array that is filled while other Python threads may run.
+template <class Fill>
+auto filled(std::size_t count, Fill fill) {
+  std::vector<double> values(count);
+  {
+    nb::gil_scoped_release release;
+    fill(values.data());
+  }
+  return give(std::move(values));
+}
+
 void bind_row_sets(nb::module_& m) {
   nb::class_<RowSets>(m, "RowSets")
       .def(nb::init<std::size_t>(), nb::arg("n"))
@@ -298,24 +309,14 @@ void bind_row_sets(nb::module_& m) {
           "sums",
           [](const RowSets& self, In<double> v, Pool& pool) {
             check_length(v.shape(0), self.n(), "v");
-            std::vector<double> sums(self.size());
-            {
-              nb::gil_scoped_release release;
-              self.sums(v.data(), sums.data(), pool);
-            }
-            return give(std::move(sums));
+            return filled(self.size(), [&](double* out) { self.sums(v.data(), out, pool); });
           },
           nb::arg("v"), nb::arg("pool"), "the sum of v_i over the rows of each set")
       .def(
           "shares",
           [](const RowSets& self, In<double> beta, Pool& pool) {
             check_length(beta.shape(0), self.size(), "beta");
-            std::vector<double> shares(self.n());
-            {
-              nb::gil_scoped_release release;
-              self.shares(beta.data(), shares.data(), pool);
-            }
-            return give(std::move(shares));
+            return filled(self.n(), [&](double* out) { self.shares(beta.data(), out, pool); });
           },
           nb::arg("beta"), nb::arg("pool"), "for each row the sum of beta_j over its sets")
       .def("__len__", &RowSets::size);
