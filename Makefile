@@ -2,10 +2,28 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# WERROR=ON makes warnings errors. For CI: a newer compiler may warn of more.
+WERROR ?= OFF
+EDITABLE = $(PIP) --config-settings=cmake.define.MAXMARGIN_WERROR=$(WERROR) --editable
 SOURCES := pyproject.toml CMakeLists.txt $(shell find core bindings -name '*.cpp' -o -name '*.hpp')
 
+# Sanitizers and fuzzers. libFuzzer comes with clang; without it the fuzzers need g++ only.
+CONFIGURE    = $(BIN)/cmake -S . -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
+SANITIZERS  := address,undefined,float-cast-overflow
+FUZZ_SECONDS ?= 5
+FUZZ_SOURCES := $(wildcard tests/fuzz/core/*)
+FUZZERS     := build/$(if $(shell command -v clang++),libfuzzer,asan)
+# Python's own leaks are not ours; a huge allocation is for the tests to be refused.
+WITH_ASAN    = env ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
+  MAXMARGIN_SANITIZED_CORE="$$(ls $(abspath build/asan)/_core*.so)" \
+  LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)"
+CORE_TESTS  := tests/core tests/losses tests/property tests/solvers tests/data/test_svmlight.py tests/data/test_numerals.py \
+  --deselect tests/core/test_products.py::test_more_than_2_to_the_31_entries_are_reached_by_int64 \
+  --deselect tests/solvers/test_wide_planes.py::test_threads_do_not_change_the_answer
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test tsan lint format bench clean
+.PHONY: help demo test refute asan tsan fuzz lint format bench clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -15,15 +33,19 @@ $(BIN)/python:
 
 # Editable, so Python changes need no rebuild; C++ changes rebuild because the stamp depends on them.
 $(VENV)/.installed: $(SOURCES) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	$(EDITABLE) '.[test]'
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(EDITABLE) '.[dev]'
 	@touch $@
 
 $(VENV)/.installed-bench: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.install
+	@touch $@
+
+$(VENV)/.build-tools: | $(BIN)/python
+	$(PIP) cmake ninja nanobind
 	@touch $@
 
 demo: $(VENV)/.installed            ## train on bundled real data and show the result
@@ -32,16 +54,46 @@ demo: $(VENV)/.installed            ## train on bundled real data and show the r
 test: $(VENV)/.installed            ## build and run the whole test suite
 	$(BIN)/python -m pytest --numprocesses auto
 
-tsan: | $(BIN)/python                ## stress the threads of the core under ThreadSanitizer
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check cmake ninja
-	$(BIN)/cmake -S . -B build/tsan -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DMAXMARGIN_TSAN=ON
+refute: $(VENV)/.installed          ## try to refute certificates (N=3400 SEED=0 ONLY='kernel*')
+	$(BIN)/python -m tests.refute --problems $(or $(N),3400) --seed $(or $(SEED),0) $(if $(ONLY),--only '$(ONLY)')
+
+tsan: $(VENV)/.build-tools           ## stress the threads of the core under ThreadSanitizer
+	$(CONFIGURE) -B build/tsan -DMAXMARGIN_SANITIZE=thread
 	$(BIN)/cmake --build build/tsan --target stress_threads
 	TSAN_OPTIONS=halt_on_error=1 build/tsan/stress_threads
+
+asan: $(VENV)/.installed build/asan/.built   ## the core and its tests under AddressSanitizer and UBSan
+	build/asan/stress_threads
+	build/asan/fail_allocations
+	$(WITH_ASAN) $(BIN)/python -m pytest -p tests.sanitized --numprocesses auto $(CORE_TESTS)
+
+fuzz: $(VENV)/.installed build/asan/.built $(FUZZERS)/.fuzzers   ## broken files, for FUZZ_SECONDS=5 a kind
+	$(WITH_ASAN) $(BIN)/python -m tests.fuzz $(FUZZERS) --seconds $(FUZZ_SECONDS)
+
+build/asan/.built: $(SOURCES) tests/core/stress_threads.cpp tests/core/fail_allocations.cpp $(VENV)/.build-tools
+	@test -e "$$(g++ -print-file-name=libasan.so)" || { echo "needs g++ with its sanitizers; install libasan (Fedora) or libgcc-dev (Debian)"; exit 1; }
+	CXX=g++ $(CONFIGURE) -B build/asan -DMAXMARGIN_SANITIZE=$(SANITIZERS) \
+	  -DSKBUILD=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python)
+	$(BIN)/cmake --build build/asan --target stress_threads fail_allocations _core
+	@touch $@
+
+build/asan/.fuzzers: build/asan/.built $(FUZZ_SOURCES)
+	@echo "no clang++ here, so no libFuzzer: the fuzzers change their corpus by themselves"
+	$(BIN)/cmake --build build/asan --target fuzzers
+	@touch $@
+
+build/libfuzzer/.fuzzers: $(SOURCES) $(FUZZ_SOURCES) $(VENV)/.build-tools
+	CXX=clang++ $(CONFIGURE) -B build/libfuzzer -DMAXMARGIN_LIBFUZZER=ON \
+	  -DMAXMARGIN_SANITIZE=$(SANITIZERS),fuzzer-no-link
+	$(BIN)/cmake --build build/libfuzzer --target fuzzers
+	@touch $@
 
 lint: $(VENV)/.installed-dev        ## ruff, mypy and clang-format, changing nothing
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run --Werror $$(find core bindings -name '*.cpp' -o -name '*.hpp')
+	$(if $(shell command -v clang++),find core -name '*.cpp' | xargs -P 2 -n 1 clang++ -fsyntax-only \
+	  -std=c++20 -fopenmp-simd -Icore -Wall -Wextra -Wconversion -Wshadow -Werror)
 
 format: $(VENV)/.installed-dev      ## let the formatters settle taste
 	$(BIN)/ruff check --fix . ; $(BIN)/ruff format .

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
-from maxmargin.data.blocks import BlockSource
+from maxmargin.data.stream.blocks import BlockSource
 
 EPOCHS = 10  # on each block, as in both papers
 EPOCHS_A_LOOK = 3  # after so many, rows that were set aside wrongly come back
@@ -65,7 +65,7 @@ def descend(X, y: np.ndarray, ids: np.ndarray, C: float, alpha: np.ndarray, w: n
     descent = _core.DualDescent(rows.core, C * y, a, w, 0)
     for epoch in range(EPOCHS):
         if epoch % EPOCHS_A_LOOK == 0:
-            descent.look(rows.predict(w), rows.pool)
+            descent.look(rows.matvec(w), rows.pool)
         descent.epoch(rows.pool)
     descent.copy_dual(a)
     alpha[ids] = a

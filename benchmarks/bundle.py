@@ -13,8 +13,8 @@ from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
 from maxmargin.losses.hinge import Hinge
 from maxmargin.problem import Settings, Solution
-from maxmargin.solvers import bundle
-from maxmargin.solvers.run import interruptible
+from maxmargin.solvers.common.run import interruptible
+from maxmargin.solvers.linear import bundle
 
 # Where the loop spends its time, told from outside: the functions it calls, by file.
 PHASES = {

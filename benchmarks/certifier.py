@@ -33,7 +33,7 @@ class Certifier(Peer):
         from maxmargin.data.arrays import ArrayRows
         from maxmargin.losses.hinge import Hinge
         from maxmargin.problem import Settings
-        from maxmargin.solvers import dual_descent, newton
+        from maxmargin.solvers.linear import dual_descent, newton
 
         pool = _core.Pool(self.granted)
         rows, loss = ArrayRows(self.X, 0.0, pool), Hinge(self.y, C, pool)

@@ -30,10 +30,11 @@ from benchmarks import kernel_tables
 from benchmarks.kernel_data import Set, read, read_with_test
 from benchmarks.machine import describe
 from maxmargin import KernelSVC, KernelSVCCV, _core
-from maxmargin.solvers import kernel_grid, kernels
-from maxmargin.solvers.kernel_sources import MatrixSource
-from maxmargin.solvers.kernels import Kernel
-from maxmargin.solvers.two_variable import BinaryProblem, Line, Method
+from maxmargin.solvers.kernel import gram as kernels
+from maxmargin.solvers.kernel import grid as kernel_grid
+from maxmargin.solvers.kernel.gram import Kernel
+from maxmargin.solvers.kernel.sources import MatrixSource
+from maxmargin.solvers.kernel.two_variable import BinaryProblem, Line, Method
 
 TOL = 1e-3  # epsilon of the paper, and LIBSVM's default
 POOL = _core.Pool(1)
@@ -82,7 +83,7 @@ def over_grid(found: Set, size: int, methods: dict[str, Method]) -> dict[str, di
 
 def working_sets(found: Set, size: int) -> dict:
     methods = {
-        name: Method(working_set=code, cold="I0", warm="W0")
+        name: Method(working_set=code, rule="clipped", cold="I0", warm="W0")
         for name, code in WORKING_SETS.items()
         if code != 0 or found.n <= ALL_PAIRS_ROWS
     }
@@ -90,15 +91,12 @@ def working_sets(found: Set, size: int) -> dict:
 
 
 def starts(found: Set, size: int) -> dict:
-    methods = {name: Method(cold=name[:2], warm=name[3:]) for name in STARTS}
+    methods = {name: Method(rule="clipped", cold=name[:2], warm=name[3:]) for name in STARTS}
     return over_grid(found, size, methods)
 
 
 def stopping(found: Set, size: int) -> dict:
-    methods = {
-        name: Method(clipped=name == "clipped", cold="I0", warm="W0")
-        for name in ("clipped", "plain")
-    }
+    methods = {name: Method(rule=name, cold="I0", warm="W0") for name in ("clipped", "plain")}
     return over_grid(found, size, methods)
 
 
@@ -139,7 +137,7 @@ def libsvm(found: Set, size: int) -> dict:
     for source in widths(found, size):
         K = source.K.astype(np.float64)
         for C in Cs:
-            _, ours = run_line(found, source, Method(), [C])
+            _, ours = run_line(found, source, Method(rule="clipped"), [C])
             peer = SVC(kernel="precomputed", C=C, tol=TOL, cache_size=4000)
             began = time.process_time()
             peer.fit(K, found.y)

@@ -25,8 +25,8 @@ from benchmarks.block_minimisation import block_minimisation, selective_block_mi
 from benchmarks.paths import BUILD
 from maxmargin import LinearSVC, StreamSVC
 from maxmargin.data import ArraySource, Block, open_source, write_store
-from maxmargin.models.stream_training import OTHER_VECTORS, UNDER_WAY, parse_bytes
-from maxmargin.solvers import cached_loops
+from maxmargin.solvers.streaming import cached_loops
+from maxmargin.training.stream import OTHER_VECTORS, UNDER_WAY, parse_bytes
 
 TARGET = 1e-3
 MOMENTS = 60  # of a run that are scored

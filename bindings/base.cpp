@@ -40,7 +40,7 @@ void bind_base(nb::module_& m) {
       .def_prop_ro("reason", &Stop::reason);
 
   nb::class_<Pool>(m, "Pool", "The threads of one computation.")
-      .def(nb::init<int, Stop*>(), nb::arg("threads"), nb::arg("stop") = nullptr,
+      .def(nb::init<std::int64_t, Stop*>(), nb::arg("threads"), nb::arg("stop") = nullptr,
            nb::keep_alive<1, 3>())
       .def_prop_ro("threads", &Pool::threads);
 
@@ -53,7 +53,7 @@ void bind_base(nb::module_& m) {
       },
       Release(), nb::arg("x"), nb::arg("y"), nb::arg("pool"), "sum_i x_i y_i");
   m.def(
-      "blend",
+      "axpby",
       [](double alpha, In<double> x, double beta, In<double> y, Out<double> out, Pool& pool) {
         check_length(y.shape(0), x.shape(0), "y");
         check_length(out.shape(0), x.shape(0), "out");
@@ -75,6 +75,7 @@ void bind_base(nb::module_& m) {
   bind_checksum("crc32c_by_tables", &crc32c_by_tables, "The same without the instruction for it.");
 
   m.def("available_cpus", &available_cpus, "CPUs this process may use (its affinity mask).");
+  m.def("most_threads", &most_threads, "The most threads a Pool makes, whatever is asked for.");
 }
 
 }  // namespace maxmargin

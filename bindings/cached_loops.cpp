@@ -84,7 +84,9 @@ void bind_packed(nb::module_& m) {
       nb::arg("bias"), nb::arg("map"));
   nb::class_<PackedBlock>(m, "PackedBlock", "Rows with all that a coordinate step needs.")
       .def_prop_ro("n", &PackedBlock::n)
-      .def_prop_ro("bytes", &PackedBlock::bytes);
+      .def_prop_ro("bytes", &PackedBlock::bytes)
+      .def("checksum", &PackedBlock::checksum, Release(), nb::arg("before"), nb::arg("rows"),
+           "of the first rows, after the rows whose checksum is `before`");
   m.def("pack_rows", &pack_rows, Release(), nb::arg("rows"), nb::arg("first"),
         nb::arg("codes").noconvert(), nb::arg("costs").noconvert(), nb::arg("format"));
   m.def("pack_strings", &pack_strings, Release(), nb::arg("letters").noconvert(),
@@ -195,25 +197,35 @@ void bind_loops(nb::module_& m) {
           },
           nb::arg("k"), "(sum of losses when visited, max PG, min PG) of the pass so far")
       .def(
-          "look",
+          "check_gap",
           [](LoopsHandle& self, const PackedBlock& block, const Vectors& from, const Vectors& to,
              OutMatrix<double> losses, Pool& pool) {
             const CachedLoops::Line line = self.line(from, to, losses);
             nb::gil_scoped_release release;
-            self.loops.look(block, line, losses.data(), pool);
+            self.loops.check_gap(block, line, losses.data(), pool);
           },
           nb::arg("block"), nb::arg("start"), nb::arg("to"), nb::arg("losses").noconvert(),
           nb::arg("pool"))
       .def(
-          "look_at_cache",
+          "check_gap_in_cache",
           [](LoopsHandle& self, const Vectors& from, const Vectors& to, OutMatrix<double> losses,
              Pool& pool) {
             const CachedLoops::Line line = self.line(from, to, losses);
             nb::gil_scoped_release release;
-            self.loops.look_at_cache(line, losses.data(), pool);
+            self.loops.check_gap_in_cache(line, losses.data(), pool);
           },
           nb::arg("start"), nb::arg("to"), nb::arg("losses").noconvert(), nb::arg("pool"))
-      .def_prop_ro("steps", [](const LoopsHandle& self) { return self.loops.steps(); })
+      .def(
+          "start_check", [](LoopsHandle& self) { self.loops.start_check(); }, Release())
+      .def(
+          "end_check", [](LoopsHandle& self) { self.loops.end_check(); }, Release())
+      .def(
+          "dual_sums",
+          [](const LoopsHandle& self, std::size_t k) {
+            const auto& sums = self.loops.dual_sums(k);
+            return std::make_tuple(sums.alpha, sums.reach, sums.terms);
+          },
+          nb::arg("k"), "(sum a_i, sum a_i ||x_i||, number of a_i > 0) of the last gap check")
       .def_prop_ro("complete", [](const LoopsHandle& self) { return self.loops.complete(); })
       .def_prop_ro("cached", [](const LoopsHandle& self) { return self.loops.cached(); })
       .def_prop_ro("active", [](const LoopsHandle& self) { return self.loops.active(); })

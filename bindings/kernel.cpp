@@ -127,8 +127,8 @@ void bind_functions(nb::module_& m) {
       "kernel_columns",
       [](const KernelFunction& k, const RowsHandle& rows, In<double> norms,
          nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> points,
-         In<double> point_norms, nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> out,
-         Pool& pool) {
+         In<double> point_norms,
+         nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out, Pool& pool) {
         const Shape& size = shape(rows.view);
         check_length(norms.shape(0), size.n, "norms");
         check_length(points.shape(1), size.width(), "points");
@@ -255,13 +255,17 @@ void bind_solver(nb::module_& m) {
       .value("limit", RunEnd::limit)
       .value("stopped", RunEnd::stopped)
       .value("stalled", RunEnd::stalled);
+  nb::enum_<GapRule>(m, "GapRule")
+      .value("clipped", GapRule::clipped)
+      .value("plain", GapRule::plain)
+      .value("relative", GapRule::relative);
   nb::class_<TwoVariableHandle>(m, "TwoVariable",
                                 "Steps in two dual variables; see two_variable.py.")
       .def(
           "__init__",
           [](TwoVariableHandle* self, KernelRows& rows, RangeArray ranges, Out<double> beta,
              Out<double> r, In<double> c, ConstIntMatrix neighbours, std::size_t n_neighbours,
-             int working_set, bool clipped, std::uint64_t seed) {
+             int working_set, GapRule rule, std::uint64_t seed) {
             check_length(beta.shape(0), rows.n(), "beta");
             check_length(r.shape(0), rows.n(), "r");
             check_length(c.shape(0), rows.n(), "c");
@@ -277,11 +281,11 @@ void bind_solver(nb::module_& m) {
             new (self) TwoVariableHandle{
                 beta, r, c, neighbours,
                 TwoVariable(rows, ranges_of(ranges, rows.n()), {beta.data(), r.data(), c.data()},
-                            near, {working_set, clipped, seed})};
+                            near, {working_set, rule, seed})};
           },
           nb::keep_alive<1, 2>(), nb::arg("rows"), nb::arg("ranges"), nb::arg("beta").noconvert(),
           nb::arg("r").noconvert(), nb::arg("c").noconvert(), nb::arg("neighbours").noconvert(),
-          nb::arg("n_neighbours"), nb::arg("working_set") = 7, nb::arg("clipped") = true,
+          nb::arg("n_neighbours"), nb::arg("working_set") = 7, nb::arg("rule") = GapRule::relative,
           nb::arg("seed") = 0)
       .def(
           "begin", [](TwoVariableHandle& self) { self.solver.begin(); }, Release())
@@ -294,6 +298,7 @@ void bind_solver(nb::module_& m) {
       .def_prop_ro("T", [](const TwoVariableHandle& self) { return self.solver.T(); })
       .def_prop_ro("E", [](const TwoVariableHandle& self) { return self.solver.E(); })
       .def_prop_ro("S", [](const TwoVariableHandle& self) { return self.solver.S(); })
+      .def_prop_ro("P", [](const TwoVariableHandle& self) { return self.solver.P(); })
       .def_prop_ro("gained", [](const TwoVariableHandle& self) { return self.solver.gained(); })
       .def_prop_ro("iterations",
                    [](const TwoVariableHandle& self) { return self.solver.iterations(); });

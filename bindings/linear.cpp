@@ -19,7 +19,7 @@ using Release = nb::call_guard<nb::gil_scoped_release>;
 
 void bind_products(nb::module_& m) {
   m.def(
-      "predict",
+      "matvec",
       [](const RowsHandle& rows, In<double> w, Out<double> p, Pool& pool) {
         check_length(w.shape(0), rows.shape().width(), "w");
         check_length(p.shape(0), rows.shape().n, "p");
@@ -28,7 +28,7 @@ void bind_products(nb::module_& m) {
       Release(), nb::arg("rows"), nb::arg("w"), nb::arg("p").noconvert(), nb::arg("pool"),
       "p = X w");
   m.def(
-      "combine",
+      "rmatvec",
       [](const RowsHandle& rows, In<double> l, Out<double> a, Pool& pool) {
         check_length(l.shape(0), rows.shape().n, "l");
         check_length(a.shape(0), rows.shape().width(), "a");
@@ -37,7 +37,7 @@ void bind_products(nb::module_& m) {
       Release(), nb::arg("rows"), nb::arg("l"), nb::arg("a").noconvert(), nb::arg("pool"),
       "a = X^T l");
   m.def(
-      "combine_onto",
+      "rmatvec_onto",
       [](const RowsHandle& rows, In<double> l, Out<double> a, Pool& pool) {
         check_length(l.shape(0), rows.shape().n, "l");
         check_length(a.shape(0), rows.shape().width(), "a");

@@ -64,6 +64,14 @@ void bind_losses(nb::module_& m) {
             for (std::size_t q = 0; q < self.queries(); ++q) self.set_scale(q, c.data()[q]);
           },
           nb::arg("c"))
+      .def_prop_ro("has_few_pairs", &PairLoss::has_few_pairs)
+      .def(
+          "value",
+          [](const PairLoss& self, In<double> p) {
+            check_length(p.shape(0), self.n(), "p");
+            return self.value(p.data());
+          },
+          Release(), nb::arg("p"), "R(p), pair by pair")
       .def(
           "evaluate",
           [](PairLoss& self, In<double> p, Out<double> l, Pool& pool) {

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
 from maxmargin.losses import Hinge
-from maxmargin.models.training import SOLVERS
 from maxmargin.problem import Settings
+from maxmargin.training.choice import SOLVERS
 
 hypothesis.settings.register_profile("maxmargin", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("maxmargin")
@@ -47,7 +47,7 @@ def solve(
     pool = _core.Pool(threads, stop)
     cost = C * (np.ones(len(y)) if weight is None else np.asarray(weight, dtype=float))
     rows, loss = ArrayRows(X, bias, pool), Hinge(y, cost, pool)
-    return SOLVERS[solver](rows, loss, Settings(stop=stop, **settings), cost, start)
+    return SOLVERS[solver].solve(rows, loss, Settings(stop=stop, **settings), start)
 
 
 def blobs(n=200, d=10, *, noise=1.0, seed=0, sparse=False, dtype=np.float64):

@@ -14,14 +14,14 @@ import maxmargin
 PACKAGE = Path(maxmargin.__file__).parent
 
 # Each folder may import itself, those before it, and what stands alone.
-LAYERS = ["data", "losses", "solvers", "models", "metrics", "estimators"]
+LAYERS = ["data", "losses", "solvers", "models", "metrics", "training", "estimators"]
 FACES = ["estimators", "cli", "report", "distributed"]
-ALONE = ["problem"]  # the vocabulary: everybody's, importing nobody
-CORE_USERS = {"data", "losses", "solvers", "models"}
+ALONE = ["problem", "parameters"]  # the vocabulary: everybody's, importing nobody else
+CORE_USERS = {"data", "losses", "solvers", "models", "training"}
 
 
 def folder_of(module):
-    """'maxmargin.solvers.bundle' -> 'solvers'; '' for the package itself."""
+    """'maxmargin.solvers.linear.bundle' -> 'solvers'; '' for the package itself."""
     parts = module.split(".")
     return parts[1] if len(parts) > 1 else ""
 
@@ -174,10 +174,10 @@ def test_training_needs_no_scikit_learn():
     """The commands start quickly because nothing below the estimators imports it."""
     script = """
 import numpy as np
-from maxmargin.models.training import Plan, train
+from maxmargin.training.linear import LinearPlan, train
 X = np.random.default_rng(0).normal(size=(50, 3))
 for solver in ("newton", "dual", "ocas", "cpa"):
-    train(X, X[:, 0] > 0, Plan(solver=solver))
+    train(X, X[:, 0] > 0, LinearPlan(solver=solver))
 """
     done = run(script, ["sklearn", "pandas", "pyarrow"])
     assert done.returncode == 0, done.stderr

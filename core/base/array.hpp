@@ -35,6 +35,16 @@ class Array {
   T& operator[](std::size_t k) { return data_[k]; }
   const T& operator[](std::size_t k) const { return data_[k]; }
 
+  // Makes room for more entries; those there are stay, mostly without a copy.
+  void grow(std::size_t size) {
+    if (size <= size_) return;
+    if (size > static_cast<std::size_t>(-1) / sizeof(T)) throw std::bad_alloc();
+    void* larger = std::realloc(data_, size * sizeof(T));
+    if (!larger) throw std::bad_alloc();
+    data_ = static_cast<T*>(larger);
+    size_ = size;
+  }
+
   // Gives the memory behind the first `size` entries back to the system.
   void shrink(std::size_t size) {
     if (size >= size_) return;

@@ -1,5 +1,10 @@
 #include "base/parallel.hpp"
 
+#include <algorithm>
+#include <new>
+#include <system_error>
+#include <utility>
+
 #if defined(__linux__)
 #include <sched.h>
 #endif
@@ -10,6 +15,7 @@ namespace {
 // Waking a sleeping thread costs tens of microseconds, a product over a small data set not much
 // more. So idle threads spin briefly between two calls before they go to sleep.
 constexpr int kSpins = 4000;
+constexpr int kThreadsPerCpu = 4;
 
 inline void pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -18,8 +24,17 @@ inline void pause() {
 }
 }  // namespace
 
-Pool::Pool(int threads, Stop* stop) : stop_(stop) {
-  for (int k = 1; k < threads; ++k) workers_.emplace_back([this] { work(); });
+Pool::Pool(std::int64_t threads, Stop* stop) : stop_(stop) {
+  start_workers(static_cast<int>(std::min<std::int64_t>(threads, most_threads())) - 1);
+}
+
+// A limit on threads or memory is no reason to fail: the caller can do all of the work.
+void Pool::start_workers(int count) {
+  try {
+    for (int k = 0; k < count; ++k) workers_.emplace_back([this] { work(); });
+  } catch (const std::system_error&) {
+  } catch (const std::bad_alloc&) {
+  }
 }
 
 Pool::~Pool() {
@@ -61,7 +76,7 @@ void Pool::run(std::size_t count, const std::function<void(std::size_t)>& task) 
   std::unique_lock lock(mutex_);
   done_.wait(lock, [this] { return taking_part_.load(std::memory_order_acquire) == 0; });
   task_ = nullptr;
-  if (error_) std::rethrow_exception(error_);
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
 void Pool::take_tasks(bool is_caller) {
@@ -111,5 +126,7 @@ int available_cpus() {
   const unsigned count = std::thread::hardware_concurrency();
   return count ? static_cast<int>(count) : 1;
 }
+
+int most_threads() { return kThreadsPerCpu * available_cpus(); }
 
 }  // namespace maxmargin

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -19,8 +20,10 @@ namespace maxmargin {
 
 class Pool {
  public:
+  // Makes as many threads as asked for, but no more than most_threads(), nor than the system
+  // grants: with fewer, or with the caller alone, the same results take longer.
   // stop may be null: then the tasks always run to the end.
-  explicit Pool(int threads, Stop* stop = nullptr);
+  explicit Pool(std::int64_t threads, Stop* stop = nullptr);
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
@@ -40,6 +43,7 @@ class Pool {
   void run(std::size_t count, const std::function<void(std::size_t)>& task);
 
  private:
+  void start_workers(int count);
   void work();
   void take_tasks(bool is_caller);
 
@@ -87,5 +91,8 @@ Sum sum_pieces(std::size_t n, Pool& pool, Task task) {
 
 // Number of CPUs this process may use (its affinity mask where the system has one).
 int available_cpus();
+
+// The most threads a Pool makes, the caller included: more only wait for each other.
+int most_threads();
 
 }  // namespace maxmargin

@@ -71,29 +71,29 @@ constexpr bool kIsDense<ColumnRows<Value>> = true;
 
 template <class View>
 void block_of_columns(const KernelFunction& k, const View& rows, const double* norms,
-                      const PointsView& points, Range range, float* out) {
+                      const PointsView& points, Range range, double* out) {
   const std::size_t length = range.end - range.begin;
-  double values[kBlock], zeros[kBlock] = {};
+  const double zeros[kBlock] = {};
   for (std::size_t q = 0; q < points.m; ++q) {
     const double* b = points.values + q * points.d;
-    float* column = out + q * rows.n + range.begin;
+    double* column = out + q * rows.n + range.begin;
     if constexpr (kIsDense<View>) {
       if (k.kind == KernelKind::rbf || k.kind == KernelKind::laplacian) {
-        distances_of(rows, range, b, values);
-        for (std::size_t i = 0; i < length; ++i) values[i] *= -0.5;  // 0 + 0 - 2 (-d / 2) = d
-        kernel_row(k, values, 0.0, zeros, length, column);
+        distances_of(rows, range, b, column);
+        for (std::size_t i = 0; i < length; ++i) column[i] *= -0.5;  // 0 + 0 - 2 (-d / 2) = d
+        kernel_row_in_place(k, column, 0.0, zeros, length);
         continue;
       }
     }
-    products_of(rows, range, b, values);
-    kernel_row(k, values, points.norms[q], norms + range.begin, length, column);
+    products_of(rows, range, b, column);
+    kernel_row_in_place(k, column, points.norms[q], norms + range.begin, length);
   }
 }
 
 }  // namespace
 
 void kernel_columns(const KernelFunction& k, const Rows& rows, const double* norms,
-                    const PointsView& points, float* out, Pool& pool) {
+                    const PointsView& points, double* out, Pool& pool) {
   std::visit(
       [&](const auto& view) {
         const std::size_t work = points.m * (view.nnz() + 8 * view.n);

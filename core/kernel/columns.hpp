@@ -16,10 +16,10 @@ struct PointsView {
   std::size_t m, d;
 };
 
-// out[q][i] = k(x_i, b_q), out of shape (m, n). Distances of dense rows are summed directly, not
-// from norms and products, so that points far from the origin keep their digits; `norms` are the
-// squared norms of the rows, for all other cases.
+// out[q][i] = k(x_i, b_q) in float64, out of shape (m, n). Distances of dense rows are summed
+// directly, not from norms and products, so that points far from the origin keep their digits;
+// `norms` are the squared norms of the rows, for all other cases.
 void kernel_columns(const KernelFunction& k, const Rows& rows, const double* norms,
-                    const PointsView& points, float* out, Pool& pool);
+                    const PointsView& points, double* out, Pool& pool);
 
 }  // namespace maxmargin

@@ -34,8 +34,33 @@ MAXMARGIN_INLINE float exp_negative(float x) {
   return x < -87.0f ? 0.0f : value;
 }
 
-MAXMARGIN_INLINE float power(float x, int degree) {
-  float result = 1;
+// The same in float64, within 2 units in the last place; below -708 it is 0.
+MAXMARGIN_INLINE double exp_negative(double x) {
+  const double bounded = x < -708.0 ? -708.0 : x;
+  const double shifted = bounded * 1.4426950408889634 + 6755399441055744.0;  // 1.5 * 2^52
+  const double m = shifted - 6755399441055744.0;
+  const double t = (bounded - m * 6.93145751953125e-1) - m * 1.42860682030941723212e-6;
+  double p = 1.0 / 6227020800.0;  // Taylor's series: 13 terms reach the last place
+  p = p * t + 1.0 / 479001600.0;
+  p = p * t + 1.0 / 39916800.0;
+  p = p * t + 1.0 / 3628800.0;
+  p = p * t + 1.0 / 362880.0;
+  p = p * t + 1.0 / 40320.0;
+  p = p * t + 1.0 / 5040.0;
+  p = p * t + 1.0 / 720.0;
+  p = p * t + 1.0 / 120.0;
+  p = p * t + 1.0 / 24.0;
+  p = p * t + 1.0 / 6.0;
+  p = p * t + 0.5;
+  p = p * t * t + t + 1.0;
+  const std::int64_t exponent = std::bit_cast<std::int64_t>(shifted) << 52;
+  const double value = std::bit_cast<double>(std::bit_cast<std::int64_t>(p) + exponent);
+  return x < -708.0 ? 0.0 : value;
+}
+
+template <class Value>
+MAXMARGIN_INLINE Value power(Value x, int degree) {
+  Value result = 1;
   for (int e = degree; e > 0; e >>= 1) {
     if (e & 1) result *= x;
     x *= x;
@@ -49,6 +74,7 @@ MAXMARGIN_INLINE double distance(double product, double norm, double other) {
   return d > 0 ? d : 0;
 }
 
+// Products in float64, kernel values in the precision of `Out`.
 template <class Out>
 MAXMARGIN_INLINE void row_from_products(const KernelFunction& k, const double* products,
                                         double norm, const double* norms, std::size_t n, Out* out) {
@@ -62,17 +88,17 @@ MAXMARGIN_INLINE void row_from_products(const KernelFunction& k, const double* p
     case KernelKind::rbf:
 #pragma omp simd
       for (std::size_t j = 0; j < n; ++j)
-        out[j] = exp_negative(static_cast<float>(-gamma * distance(products[j], norm, norms[j])));
+        out[j] = exp_negative(static_cast<Out>(-gamma * distance(products[j], norm, norms[j])));
       break;
     case KernelKind::laplacian:
 #pragma omp simd
       for (std::size_t j = 0; j < n; ++j)
         out[j] = exp_negative(
-            static_cast<float>(-gamma * std::sqrt(distance(products[j], norm, norms[j]))));
+            static_cast<Out>(-gamma * std::sqrt(distance(products[j], norm, norms[j]))));
       break;
     case KernelKind::poly:
       for (std::size_t j = 0; j < n; ++j)
-        out[j] = power(static_cast<float>(gamma * products[j] + coef0), k.degree);
+        out[j] = power(static_cast<Out>(gamma * products[j] + coef0), k.degree);
       break;
     case KernelKind::linear:
 #pragma omp simd
@@ -81,12 +107,13 @@ MAXMARGIN_INLINE void row_from_products(const KernelFunction& k, const double* p
   }
 }
 
-MAXMARGIN_CLONES void row_to_float(const KernelFunction& k, const double* products, double norm,
-                                   const double* norms, std::size_t n, float* out) {
+MAXMARGIN_WIDE_CLONES void row_to_float(const KernelFunction& k, const double* products,
+                                        double norm, const double* norms, std::size_t n,
+                                        float* out) {
   row_from_products(k, products, norm, norms, n, out);
 }
-MAXMARGIN_CLONES void row_to_double(const KernelFunction& k, double* products, double norm,
-                                    const double* norms, std::size_t n) {
+MAXMARGIN_WIDE_CLONES void row_to_double(const KernelFunction& k, double* products, double norm,
+                                         const double* norms, std::size_t n) {
   row_from_products(k, products, norm, norms, n, products);
 }
 
@@ -99,12 +126,33 @@ MAXMARGIN_CLONES void exp_of_roots(const float* d, float gamma, std::size_t n, f
   for (std::size_t j = 0; j < n; ++j) out[j] = exp_negative(-gamma * std::sqrt(d[j]));
 }
 
-// K[j][i] = K[i][j] for the tile i in rows, j in columns (j >= i)
-void mirror(MatrixView K, Range rows, Range columns) {
-  for (std::size_t j = columns.begin; j < columns.end; ++j) {
-    float* to = K.row(j);
-    for (std::size_t i = rows.begin; i < std::min(rows.end, j); ++i) to[i] = K.row(i)[j];
+// K[j][i] = K[i][j] for a tile that lies right of the diagonal, by four rows and columns: rows of a
+// matrix can lie at distances that share a cache set, so each is visited once for four numbers.
+void mirror_right(MatrixView K, Range rows, Range columns) {
+  constexpr std::size_t four = 4;
+  const std::size_t row_end = rows.end - (rows.end - rows.begin) % four;
+  const std::size_t column_end = columns.end - (columns.end - columns.begin) % four;
+  const auto copy = [&](std::size_t i, std::size_t j) { K.row(j)[i] = K.row(i)[j]; };
+  for (std::size_t j = columns.begin; j < column_end; j += four) {
+    for (std::size_t i = rows.begin; i < row_end; i += four) {
+      float turned[four][four];
+      for (std::size_t a = 0; a < four; ++a)
+        for (std::size_t b = 0; b < four; ++b) turned[b][a] = K.row(i + a)[j + b];
+      for (std::size_t b = 0; b < four; ++b)
+        for (std::size_t a = 0; a < four; ++a) K.row(j + b)[i + a] = turned[b][a];
+    }
+    for (std::size_t b = 0; b < four; ++b)
+      for (std::size_t i = row_end; i < rows.end; ++i) copy(i, j + b);
   }
+  for (std::size_t j = column_end; j < columns.end; ++j)
+    for (std::size_t i = rows.begin; i < rows.end; ++i) copy(i, j);
+}
+
+// The same for any tile, where j > i
+void mirror(MatrixView K, Range rows, Range columns) {
+  if (rows.end <= columns.begin) return mirror_right(K, rows, columns);
+  for (std::size_t j = columns.begin; j < columns.end; ++j)
+    for (std::size_t i = rows.begin; i < std::min(rows.end, j); ++i) K.row(j)[i] = K.row(i)[j];
 }
 
 Range tile_of(std::size_t n, std::size_t k) { return {k * kTile, std::min(n, (k + 1) * kTile)}; }
@@ -141,6 +189,11 @@ void kernel_row(const KernelFunction& k, const double* products, double norm, co
   row_to_float(k, products, norm, norms, n, out);
 }
 
+void kernel_row_in_place(const KernelFunction& k, double* products, double norm,
+                         const double* norms, std::size_t n) {
+  row_to_double(k, products, norm, norms, n);
+}
+
 void kernel_values(const KernelFunction& k, double* products, std::size_t rows, std::size_t columns,
                    const double* row_norms, const double* column_norms, Pool& pool) {
   const std::size_t parts = std::min(pieces(rows * columns), std::max<std::size_t>(rows, 1));
@@ -153,19 +206,20 @@ void kernel_values(const KernelFunction& k, double* products, std::size_t rows, 
 
 void fill_symmetric(const KernelFunction& k, const ProductTile& tile, const double* norms,
                     MatrixView K, Pool& pool) {
-  const std::size_t end = tile.column + tile.columns;
-  pool.run(tiles(tile.rows), [&](std::size_t t) {
-    const Range part = tile_of(tile.rows, t);
+  const std::size_t bands = tiles(tile.rows);
+  pool.run(bands * tiles(tile.columns), [&](std::size_t t) {
+    const Range part = tile_of(tile.rows, t % bands), across = tile_of(tile.columns, t / bands);
     const Range band{tile.row + part.begin, tile.row + part.end};
+    const Range columns{tile.column + across.begin, tile.column + across.end};
     for (std::size_t i = band.begin; i < band.end; ++i) {
       const double* products = tile.products + (i - tile.row) * tile.columns;
-      const std::size_t j = std::max(i, tile.column);
-      if (j >= end) continue;
-      row_to_float(k, products + (j - tile.column), norms[i], norms + j, end - j, K.row(i) + j);
-      if (i >= tile.column) K.row(i)[i] = static_cast<float>(k.diagonal(norms[i]));
+      const std::size_t j = std::max(i, columns.begin);
+      if (j >= columns.end) continue;
+      row_to_float(k, products + (j - tile.column), norms[i], norms + j, columns.end - j,
+                   K.row(i) + j);
+      if (i >= columns.begin) K.row(i)[i] = static_cast<float>(k.diagonal(norms[i]));
     }
-    for (std::size_t begin = tile.column; begin < end; begin += kTile)
-      mirror(K, band, {begin, std::min(end, begin + kTile)});
+    mirror(K, band, columns);
   });
 }
 

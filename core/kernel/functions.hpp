@@ -5,7 +5,8 @@
 //   distance   ||x - z||^2, what every width of the first two is made of
 //
 // Inner products and norms are float64, so that the distance of close points far from the origin
-// keeps its digits; the kernel values themselves are float32.
+// keeps its digits. Rows and matrices of kernel values are float32; tiles made in place are
+// float64, for what must be exact: certificates and predictions.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -37,6 +38,10 @@ struct MatrixView {
 // out_j = k(x_i, x_j) from products_j = <x_i, x_j> and the squared norms of x_i and of every x_j
 void kernel_row(const KernelFunction& k, const double* products, double norm, const double* norms,
                 std::size_t n, float* out);
+
+// In place and in float64, products_j = <x, x_j> becomes k(x, x_j).
+void kernel_row_in_place(const KernelFunction& k, double* products, double norm,
+                         const double* norms, std::size_t n);
 
 // In place, products[r][c] = <x_r, z_c> becomes k(x_r, z_c). Threaded.
 void kernel_values(const KernelFunction& k, double* products, std::size_t rows, std::size_t columns,

@@ -1,6 +1,7 @@
 #include "kernel/two_variable.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "base/check.hpp"
@@ -62,9 +63,10 @@ TwoVariable::TwoVariable(KernelRows& rows, std::vector<Range> ranges, TwoVariabl
 // ---------------------------------------------------------------- the loop of Algorithm 2
 
 void TwoVariable::begin() {
-  T_ = 0;
+  T_ = A_ = 0;
   each_point([&](std::size_t i) {
     T_ -= arrays_.beta[i] * arrays_.r[i];
+    A_ += std::abs(arrays_.beta[i]);
     note_bounds(i);
   });
   previous_ = -1;
@@ -78,11 +80,11 @@ void TwoVariable::begin() {
 RunEnd TwoVariable::run(double tolerance, std::uint64_t limit, Stop* stop, bool owns_stop) {
   const auto ended = [&](RunEnd why) {
     if (!E_is_known_) look();
-    return S() <= tolerance ? RunEnd::tolerance : why;
+    return within(tolerance) ? RunEnd::tolerance : why;
   };
   std::uint64_t next_look = 0;
   for (std::uint64_t k = 0;; ++k) {
-    if (E_is_known_ && S() <= tolerance) return RunEnd::tolerance;
+    if (E_is_known_ && within(tolerance)) return RunEnd::tolerance;
     if (k >= limit) return ended(RunEnd::limit);
     if (stop && k % kPollEvery == 0 && (owns_stop ? stop->poll() : stop->requested()))
       return ended(RunEnd::stopped);
@@ -110,9 +112,11 @@ void TwoVariable::move(const Pair& pair, bool looks) {
     const double k = rows_.diagonal(point), c = arrays_.c[point];
     T_ -= d * (2 * r - (c < 0 ? -1 : 1) - d * k);
     double& beta = arrays_.beta[point];
+    A_ -= std::abs(beta);
     // A variable that reaches its bound is put there exactly: starts and counts compare with ==.
     const double low = std::min(0.0, c), high = std::max(0.0, c), moved = beta + d;
     beta = d <= low - beta ? low : (d >= high - beta ? high : clip(moved, low, high));
+    A_ += std::abs(beta);
     note_bounds(point);
   };
   shift(i, arrays_.r[i], pair.step.d_first);
@@ -141,7 +145,7 @@ void TwoVariable::sweep_all(const SweepUpdate& update, bool looks) {
                            high_.data(),
                            unit_diagonal_ ? nullptr : diagonal_.data(),
                            unit_diagonal_ ? nullptr : inverse_.data()};
-  const double ceiling = options_.clipped ? kClipAt : kNoClip;
+  const double ceiling = options_.rule == GapRule::clipped ? kClipAt : kNoClip;
   const std::size_t half = points_ / 2;
   std::size_t seen = 0;
   E_ = 0;

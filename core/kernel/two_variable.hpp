@@ -9,7 +9,8 @@
 //   r_i      y_i - f_i, the residual            g_i = y_i r_i, the gradient of W
 //   T        <a, K a> - <e, a> = -<beta, r>     kept up to date in O(1)
 //   E        sum_i C_i clip(g_i, 0, 2)          with the plain gap: clip(g_i, 0, infinity)
-//   S        T + E, the (clipped) gap           stop at S <= tolerance, rules (9) and (7)
+//   S        T + E, the (clipped) gap           stop at S <= tolerance, rules (9) and (7),
+//   P        1/2 ||f||^2 + E                    or at S <= tolerance * P with the plain E
 //
 // (g_i is what the paper writes as nabla W_i.)
 #pragma once
@@ -46,9 +47,12 @@ enum WorkingSet : int {
   kOneVariable = -1,  // the 1D solver
 };
 
+// What the tolerance limits: the clipped gap, the plain one, or the plain one as a share of P.
+enum class GapRule : int { clipped, plain, relative };
+
 struct TwoVariableOptions {
   int working_set = kWithPrevious | kBestOfHalves | kWithNeighbours;
-  bool clipped = true;
+  GapRule rule = GapRule::relative;
   std::uint64_t seed = 0;
 };
 
@@ -76,13 +80,14 @@ class TwoVariable {
 
   // Recomputes T and E and finds the first directions; after a change of the arrays.
   void begin();
-  // Steps until S <= tolerance or for at most `limit` iterations. The thread that owns `stop` polls
-  // it, others only look at the flag.
+  // Steps until the gap is within the tolerance or for at most `limit` iterations. The thread that
+  // owns `stop` polls it, others only look at the flag.
   RunEnd run(double tolerance, std::uint64_t limit, Stop* stop, bool owns_stop);
 
   double T() const { return T_; }
   double E() const { return E_; }
   double S() const { return T_ + E_; }
+  double P() const { return 0.5 * (A_ + T_) + E_; }
   double gained() const { return gained_; }
   std::uint64_t iterations() const { return iterations_; }
 
@@ -93,6 +98,9 @@ class TwoVariable {
   };
   Variable variable(std::size_t i) const;
   bool inner(std::size_t i) const;
+  bool within(double tolerance) const {
+    return S() <= (options_.rule == GapRule::relative ? tolerance * P() : tolerance);
+  }
   void note_bounds(std::size_t i);
   void sweep_all(const SweepUpdate& update, bool looks);
   void look();  // T and E as they are, and the best directions
@@ -136,6 +144,7 @@ class TwoVariable {
   Random random_;
 
   double T_ = 0, E_ = 0, gained_ = 0;
+  double A_ = 0;  // sum_i a_i, so that ||f||^2 = A + T
   bool E_is_known_ = false;
   Direction half_[2];
   std::ptrdiff_t previous_ = -1;

@@ -122,12 +122,20 @@ bool CachedLoops::visit(Problem& problem, const PackedRow& row, const Entries& x
     const double change = problem.alpha.set(row.id, target) - a;
     x.add(change * y, problem.w);
     tally.gain -= change * (G + 0.5 * change * row.norm);
-    ++problem.steps;
   }
   return true;
 }
 
 // ---------------------------------------------------------------- blocks as they arrive
+
+// Rows are numbered one after the other, so that the ends tell of all; their number is where their
+// dual variable lies.
+void CachedLoops::check_block(const PackedBlock& block) {
+  check(block.first() >= 0 && static_cast<std::size_t>(block.end()) <= n_,
+        "there are more rows than there were when the data was opened: it changed, or says falsely "
+        "how many rows it holds");
+  if (chunk_ == 0) arrange(block);
+}
 
 // Before the first block is visited: the size of its rows tells how to divide the budget.
 void CachedLoops::arrange(const PackedBlock& block) {
@@ -153,7 +161,7 @@ void CachedLoops::visit_rows(Problem& problem, const PackedBlock& block, Range r
 CachedLoops::Arrival CachedLoops::consume(const PackedBlock& block, Pool& pool) {
   Arrival total;
   if (block.n() == 0) return total;
-  if (chunk_ == 0) arrange(block);
+  check_block(block);
   permutation_.resize(block.n());
   std::iota(permutation_.begin(), permutation_.end(), 0U);
   random_.shuffle(permutation_.data(), block.n());
@@ -343,12 +351,6 @@ void CachedLoops::end_pass() {
   }
 }
 
-std::size_t CachedLoops::steps() const {
-  std::size_t sum = 0;
-  for (const Problem& problem : problems_) sum += problem.steps;
-  return sum;
-}
-
 std::size_t CachedLoops::active() const {
   std::size_t sum = 0;
   for (const Problem& problem : problems_) sum += problem.order.size();
@@ -361,60 +363,85 @@ std::size_t CachedLoops::longest_round() const {
   return most;
 }
 
-// ---------------------------------------------------------------- looks with w frozen
+// ---------------------------------------------------------------- gap checks
 
+void CachedLoops::start_check() {
+  for (Problem& problem : problems_) {
+    if (problem.finished) continue;
+    problem.sums = DualSums();
+    problem.lost.assign(format_.width(), 0.0);
+    std::fill_n(problem.w, format_.width(), 0.0);
+  }
+}
+
+void CachedLoops::end_check() {
+  for (Problem& problem : problems_) {
+    if (problem.finished) continue;
+    for (std::size_t j = 0; j < format_.width(); ++j) problem.w[j] += problem.lost[j];
+    problem.sums.alpha += problem.sums.lost;
+    problem.lost = {};
+  }
+}
+
+template <class Entries>
+void CachedLoops::add_to_dual(Problem& problem, const PackedRow& row, const Entries& x) {
+  double a = problem.alpha.get(row.id);
+  const double top = problem.alpha.top(row.cost);
+  if (!(a >= 0 && a <= top)) a = problem.alpha.set(row.id, a > top ? top : 0.0);
+  if (a == 0) return;
+  add_compensated(a, problem.sums.alpha, problem.sums.lost);
+  problem.sums.reach += a * std::sqrt(row.norm);
+  ++problem.sums.terms;
+  x.add(row.code == problem.positive ? a : -a, problem.w, problem.lost.data());
+}
+
+// One task for each problem: each adds to a w of its own, in the order of the rows.
 template <class RowAt>
-void CachedLoops::look_at(RowAt row_at, std::size_t n, const Line& line, double* losses,
-                          std::uint8_t* wanted, Pool& pool) {
-  const std::size_t parts = pieces(n, 1024);
-  std::vector<std::array<double, kLinePoints>> sums(problems_.size() * parts);
-  pool.run(problems_.size() * parts, [&](std::size_t task) {
-    const Problem& problem = problems_[task / parts];
-    const Range range = part_of(n, parts, task % parts);
-    std::array<double, kLinePoints> sum{};
+void CachedLoops::check_rows(RowAt row_at, Range range, const Line& line, double* losses,
+                             Pool& pool) {
+  const std::size_t stride = range.end - range.begin;
+  wanted_.assign(problems_.size() * stride, 0);
+  pool.run(problems_.size(), [&](std::size_t k) {
+    Problem& problem = problems_[k];
     if (problem.finished) return;
+    std::array<double, kLinePoints> sum{};
     with_access(format_, [&](auto access) {
       for (std::size_t r = range.begin; r < range.end; ++r) {
         const PackedRow* row = row_at(r);
         if (!row) continue;
         const auto x = access(*row);
         const double y = row->code == problem.positive ? row->cost : -row->cost;
-        const double to = y * x.dot(line.to[task / parts]),
-                     from = y * x.dot(line.from[task / parts]);
+        const double to = y * x.dot(line.to[k]), from = y * x.dot(line.from[k]);
         for (std::size_t g = 0; g < kLinePoints; ++g)
-          sum[g] += std::max(0.0, row->cost - (from + kLine[g] * (to - from)));
+          sum[g] += std::max(row->cost - (from + kLine[g] * (to - from)), 0.0);  // NaN stays NaN
+        add_to_dual(problem, *row, x);
         const double G = to / (row->cost > 0 ? row->cost : 1.0) - 1;
-        wanted[(task / parts) * n + r] =
+        wanted_[k * stride + r - range.begin] =
             informative(problem, *row, problem.alpha.get(row->id), G) ? 1 : 0;
       }
     });
-    sums[task] = sum;
+    for (std::size_t g = 0; g < kLinePoints; ++g) losses[k * kLinePoints + g] += sum[g];
   });
-  for (std::size_t task = 0; task < sums.size(); ++task)
-    for (std::size_t g = 0; g < kLinePoints; ++g)
-      losses[(task / parts) * kLinePoints + g] += sums[task][g];
+  for (std::size_t r = range.begin; r < range.end; ++r)
+    if (const PackedRow* row = row_at(r)) take(*row, &wanted_[r - range.begin], stride);
 }
 
-void CachedLoops::look(const PackedBlock& block, const Line& line, double* losses, Pool& pool) {
+void CachedLoops::check_gap(const PackedBlock& block, const Line& line, double* losses,
+                            Pool& pool) {
   if (block.n() == 0) return;
-  if (chunk_ == 0) arrange(block);
-  wanted_.assign(problems_.size() * block.n(), 0);
-  look_at([&](std::size_t r) { return &block.row(r); }, block.n(), line, losses, wanted_.data(),
-          pool);
-  for (std::size_t r = 0; r < block.n(); ++r) take(block.row(r), &wanted_[r], block.n());
+  check_block(block);
+  check_rows([&](std::size_t r) { return &block.row(r); }, {0, block.n()}, line, losses, pool);
 }
 
-void CachedLoops::look_at_cache(const Line& line, double* losses, Pool& pool) {
+void CachedLoops::check_gap_in_cache(const Line& line, double* losses, Pool& pool) {
   check(complete(), "not all rows are in the cache");
   const std::size_t slots = cache_.slots();
-  wanted_.assign(problems_.size() * slots, 0);
   const auto row_at = [&](std::size_t slot) -> const PackedRow* {
     const auto number = static_cast<std::uint32_t>(slot);
     return cache_.holds(number) ? &cache_.row(number) : nullptr;
   };
-  look_at(row_at, slots, line, losses, wanted_.data(), pool);
-  for (std::size_t slot = 0; slot < slots; ++slot)
-    if (const PackedRow* row = row_at(slot)) take(*row, &wanted_[slot], slots);
+  for (std::size_t begin = 0; begin < slots; begin += chunk_)
+    check_rows(row_at, {begin, std::min(begin + chunk_, slots)}, line, losses, pool);
 }
 
 }  // namespace maxmargin

@@ -43,7 +43,7 @@ struct DualVariables {
 
 class CachedLoops {
  public:
-  // Where a look adds up losses: points from + k (to - from), two vectors for each problem.
+  // Where a gap check adds up losses: points from + k (to - from), two vectors for each problem.
   struct Line {
     std::vector<const double*> from, to;
   };
@@ -95,14 +95,23 @@ class CachedLoops {
   // From here on rows with gradients beyond the extremes of the pass are uninformative.
   void end_pass();
 
-  // With w frozen: adds the losses of a block at the points of the line to
-  // losses[k * kLine.size() ..], and takes rows that are informative at `to` into the cache.
-  void look(const PackedBlock& block, const Line& line, double* losses, Pool& pool);
+  // A gap check is a pass with all a frozen, and begins by setting w to 0. `check_gap` adds a
+  // block: its losses at the points of the line to losses[k * kLine.size() ..], and its share of w
+  // = sum_i a_i y_i x_i; a_i that are not feasible are clipped first. Rows that are informative at
+  // `to` go into the cache. After `end_check`, w is that of a whatever it was before.
+  void start_check();
+  void check_gap(const PackedBlock& block, const Line& line, double* losses, Pool& pool);
   // The same for all rows, when all are in the cache.
-  void look_at_cache(const Line& line, double* losses, Pool& pool);
+  void check_gap_in_cache(const Line& line, double* losses, Pool& pool);
+  void end_check();
 
-  // Visits so far that changed a w, also those of a call that was stopped.
-  std::size_t steps() const;
+  // What the dual objective needs besides w, and what bounds the rounding error of w.
+  struct DualSums {
+    double alpha = 0, lost = 0;  // sum of all a_i, and what it lost to rounding
+    double reach = 0;            // sum_i a_i ||x_i||
+    std::size_t terms = 0;       // rows with a_i > 0
+  };
+  const DualSums& dual_sums(std::size_t k) const { return problems_[k].sums; }
 
   bool complete() const { return cache_.rows() == n_; }
   std::size_t cached() const { return cache_.rows(); }
@@ -122,7 +131,8 @@ class CachedLoops {
     std::vector<std::uint32_t> released;  // slots set aside by the sweep under way
     double most = 0, least = 0;           // extreme projected gradients of the round
     Tally pass;
-    std::size_t steps = 0;
+    DualSums sums;
+    std::vector<double> lost;  // by w to rounding, in a gap check
     Random random{0};
     bool finished = false;
   };
@@ -140,8 +150,10 @@ class CachedLoops {
   void next_round(Problem& problem);
   void shuffle(Problem& problem);
   template <class RowAt>
-  void look_at(RowAt row_at, std::size_t n, const Line& line, double* losses, std::uint8_t* wanted,
-               Pool& pool);
+  void check_rows(RowAt row_at, Range range, const Line& line, double* losses, Pool& pool);
+  template <class Entries>
+  void add_to_dual(Problem& problem, const PackedRow& row, const Entries& x);
+  void check_block(const PackedBlock& block);
   void take(const PackedRow& row, const std::uint8_t* wanted, std::size_t stride);
   void activate(Problem& problem, std::uint32_t slot);
   void deactivate(Problem& problem, std::uint32_t slot);

@@ -24,9 +24,16 @@ constexpr std::size_t kUnit = 4, kManyRows = 4096;
 constexpr std::size_t kStride = 3, kLongestStride = 48, kLeastWork = 4;
 // One part of so many of an epoch's entries may be of rows that a bound holds.
 constexpr std::size_t kHeld = 3;
-constexpr double kShortest = 0.05;  // leap, in units of the way since the mark
+// Leaps, in units of the way since the mark. Where the rows of the way cancel each other, all that
+// is left of dw is rounding errors, and slope / ||dw||^2 knows no limit. A trial point is the sum
+// of t dw and of what bounds take back from it: the longer the leap, the fewer digits that leaves.
+constexpr double kShortest = 0.05, kLongest = 1000;
 constexpr int kTries = 3;
 constexpr double kShorten = 1.0 / 3;
+
+constexpr const char* kOverflow =
+    "the features are too large for float64: sums of their squares overflow. Scale the features or "
+    "lower C";
 
 double label(double q) { return q < 0 ? -1.0 : 1.0; }
 
@@ -94,6 +101,7 @@ DualDescent::Epoch DualDescent::visit(const View& rows, Stop* stop) {
     ++epoch.visited;
     if (row.norm <= 0) {
       row.norm = squared_norm(rows, i);
+      check(std::isfinite(row.norm), kOverflow);
       if (row.norm == 0) {
         epoch.rise += cost - a;
         row.a = cost;  // the constant loss of an empty row
@@ -166,7 +174,7 @@ double DualDescent::leap(Stop* stop) {
     slope -= w_[j] * dw;
     curvature += dw * dw;
   }
-  double t = curvature > 0 ? slope / curvature : 0;
+  double t = curvature > 0 ? std::min(slope / curvature, kLongest) : 0;
   for (int k = 0; k < kTries && t > kShortest; ++k, t *= kShorten) {
     const double rise = std::visit([&](const auto& view) { return tried(view, t, stop); }, rows_);
     if (rise == -kInfinity) break;  // a shorter leap is held by the same bounds

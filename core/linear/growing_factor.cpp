@@ -75,19 +75,20 @@ MAXMARGIN_INLINE Rotation rotation_of(double* row, std::size_t diagonal) {
 }
 
 // Rows [begin, size) have one entry beyond their diagonal; rotations of columns move it away.
-MAXMARGIN_CLONES void restore_triangle(Vector* L, std::size_t begin, std::size_t size) {
-  std::vector<Rotation> rotations(size);
+// rotations: room for `size`.
+MAXMARGIN_CLONES void restore_triangle(Vector* L, std::size_t begin, std::size_t size,
+                                       Rotation* rotations) {
   for (std::size_t i = begin; i < size; i += kTogether) {
     const std::size_t count = std::min(kTogether, size - i);
     double* rows[kTogether] = {};
     for (std::size_t r = 0; r < count; ++r) rows[r] = L[i + r].data();
     if (count == kTogether) {
-      rotate<kTogether>(rows, rotations.data(), begin, i);
+      rotate<kTogether>(rows, rotations, begin, i);
     } else {
-      for (std::size_t r = 0; r < count; ++r) rotate<1>(rows + r, rotations.data(), begin, i);
+      for (std::size_t r = 0; r < count; ++r) rotate<1>(rows + r, rotations, begin, i);
     }
     for (std::size_t r = 0; r < count; ++r) {
-      rotate<1>(rows + r, rotations.data(), i, i + r);
+      rotate<1>(rows + r, rotations, i, i + r);
       rotations[i + r] = rotation_of(rows[r], i + r);
     }
   }
@@ -101,8 +102,9 @@ void GrowingFactor::append(Vector reduced, double pivot) {
 }
 
 void GrowingFactor::remove(std::size_t position) {
+  std::vector<Rotation> rotations(L_.size());
   L_.erase(L_.begin() + static_cast<std::ptrdiff_t>(position));
-  restore_triangle(L_.data(), position, L_.size());
+  restore_triangle(L_.data(), position, L_.size(), rotations.data());
   for (std::size_t i = position; i < L_.size(); ++i) L_[i].resize(i + 1);
 }
 

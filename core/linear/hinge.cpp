@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <vector>
 
 #include "base/clones.hpp"
@@ -66,42 +67,53 @@ MAXMARGIN_INLINE bool active_after(double C, double B, double k) {
   return (loss > 0) | ((loss == 0) & (B > 0));
 }
 
-// Sums both slopes, and lists the kinks inside the bracket: few, so they are picked out without a
-// branch.
-MAXMARGIN_CLONES Slopes bracket_part(const double* q, const double* p, const double* dp,
-                                     Range range, double low, double high,
-                                     std::vector<Kink>& inside) {
-  constexpr std::size_t block = 512;
+constexpr std::size_t kBlock = 512;
+
+// Adds both slopes of some rows, at most a block, to `sums` and writes the kinks inside the bracket
+// to `inside`: few, so they are picked out without a branch. Returns how many there are.
+MAXMARGIN_CLONES std::size_t bracket_block(const double* q, const double* p, const double* dp,
+                                           std::size_t count, double low, double high, Slopes& sums,
+                                           Kink* inside) {
   const bool unbounded = high == kInfinity;
   const double end = unbounded ? 0.0 : high;
-  double slope_low = 0, slope_high = 0, value = 0;
-  std::int32_t crossing[block];
-  std::uint32_t found[block];
-  for (std::size_t begin = range.begin; begin < range.end; begin += block) {
-    const std::size_t count = std::min(block, range.end - begin);
-    const double *Q = q + begin, *P = p + begin, *D = dp + begin;
+  double slope_low = sums.low, slope_high = sums.high, value = sums.value;
+  std::int32_t crossing[kBlock];
+  std::uint32_t found[kBlock];
 #pragma omp simd reduction(+ : slope_low, slope_high, value)
-    for (std::size_t i = 0; i < count; ++i) {
-      const double B = -Q[i] * D[i], C = std::fabs(Q[i]) - Q[i] * P[i];
-      const bool at_low = active_after(C, B, low);
-      const bool at_high = unbounded ? B > 0 : active_after(C, B, end);
-      slope_low += at_low ? B : 0.0;
-      slope_high += at_high ? B : 0.0;
-      value += at_low ? C : 0.0;
-      crossing[i] = at_low != at_high ? 1 : 0;
-    }
-    std::size_t kinks = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      found[kinks] = static_cast<std::uint32_t>(i);
-      kinks += static_cast<std::size_t>(crossing[i]);
-    }
-    for (std::size_t m = 0; m < kinks; ++m) {
-      const std::size_t i = found[m];
-      const double B = -Q[i] * D[i], C = std::fabs(Q[i]) - Q[i] * P[i];
-      inside.push_back({std::clamp(-C / B, low, high), std::fabs(B)});
-    }
+  for (std::size_t i = 0; i < count; ++i) {
+    const double B = -q[i] * dp[i], C = std::fabs(q[i]) - q[i] * p[i];
+    const bool at_low = active_after(C, B, low);
+    const bool at_high = unbounded ? B > 0 : active_after(C, B, end);
+    slope_low += at_low ? B : 0.0;
+    slope_high += at_high ? B : 0.0;
+    value += at_low ? C : 0.0;
+    crossing[i] = at_low != at_high ? 1 : 0;
   }
-  return {slope_low, slope_high, value};
+  sums = {slope_low, slope_high, value};
+  std::size_t kinks = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    found[kinks] = static_cast<std::uint32_t>(i);
+    kinks += static_cast<std::size_t>(crossing[i]);
+  }
+  for (std::size_t m = 0; m < kinks; ++m) {
+    const std::size_t i = found[m];
+    const double B = -q[i] * dp[i], C = std::fabs(q[i]) - q[i] * p[i];
+    inside[m] = {std::clamp(-C / B, low, high), std::fabs(B)};
+  }
+  return kinks;
+}
+
+Slopes bracket_part(const double* q, const double* p, const double* dp, Range range, double low,
+                    double high, std::vector<Kink>& inside) {
+  Slopes sums{};
+  Kink kinks[kBlock];
+  for (std::size_t begin = range.begin; begin < range.end; begin += kBlock) {
+    const std::size_t count = std::min(kBlock, range.end - begin);
+    const std::size_t found =
+        bracket_block(q + begin, p + begin, dp + begin, count, low, high, sums, kinks);
+    inside.insert(inside.end(), kinks, kinks + found);
+  }
+  return sums;
 }
 
 // The root of k A0 + slope + (rises of kinks below k) within (low, high), by weighted selection.
@@ -140,8 +152,8 @@ double select_root(std::vector<Kink>& kinks, double A0, double slope, double low
 
 }  // namespace
 
-// A bracket that holds the root with high probability: the root of a thinned problem, give or take
-// three standard deviations of its position among the kinks of the sample.
+// A bracket that holds the root with high probability: the root of a subsampled problem, give or
+// take three standard deviations of its position among the kinks of the sample.
 std::pair<double, double> sampled_bracket(const double* q, const double* p, const double* dp,
                                           std::size_t n, double A0, double B0) {
   // n^(2/3): sorting the sample and selecting among the kinks it leaves then cost about the same
@@ -179,7 +191,8 @@ double hinge_along(const double* q, const double* p, const double* dp, double k,
 
 double hinge_search(const double* q, const double* p, const double* dp, std::size_t n, double A0,
                     double B0, Pool& pool) {
-  auto [low, high] = sampled_bracket(q, p, dp, n, A0, B0);
+  double low, high;  // no structured binding: clang before 16 cannot capture one
+  std::tie(low, high) = sampled_bracket(q, p, dp, n, A0, B0);
   const std::size_t parts = pieces(n);
   for (;;) {
     std::vector<std::vector<Kink>> inside(parts);

@@ -59,7 +59,8 @@ PackedRow* RowCache::append(const PackedRow& row) {
 }
 
 std::uint32_t RowCache::insert(const PackedRow& row, const Evicted& evicted) {
-  if (max_slots_ == 0 || static_cast<double>(row.bytes) > kWorthCleaning * segment_bytes_)
+  if (max_slots_ == 0 ||
+      static_cast<double>(row.bytes) > kWorthCleaning * static_cast<double>(segment_bytes_))
     return kNone;
   if (segments_[open_].bytes.size() == 0) {
     segments_[open_].bytes = Array<char>(segment_bytes_);

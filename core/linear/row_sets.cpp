@@ -17,7 +17,7 @@ constexpr std::size_t kAtOnce = 4;  // sums under way at once: one alone would w
 constexpr auto kBits = [] {
   std::array<std::array<double, 8>, kBytes> bits{};
   for (std::size_t byte = 0; byte < kBytes; ++byte)
-    for (std::size_t row = 0; row < 8; ++row) bits[byte][row] = (byte >> row) & 1;
+    for (std::size_t row = 0; row < 8; ++row) bits[byte][row] = (byte >> row) & 1 ? 1.0 : 0.0;
   return bits;
 }();
 

@@ -9,6 +9,12 @@
 
 namespace maxmargin {
 
+void check_finite(bool finite) {
+  check(finite,
+        "a prediction is infinite or not a number; expected finite values. Scale the features or "
+        "lower C");
+}
+
 namespace {
 
 constexpr std::size_t kFew = 24;           // insertion sort up to here
@@ -32,11 +38,12 @@ struct Buckets {
   double least = 0, scale = 0;
   std::size_t count = 1;
 
-  Buckets(double least, double most, std::size_t wanted) : least(least) {
-    const double width = most - least;
+  Buckets(double low, double high, std::size_t wanted) {
+    const double width = high - low;
     const double s = static_cast<double>(wanted) / width;
     // A width that overflows, or is so small that its inverse does, leaves a single bucket.
     if (width > 0 && std::isfinite(width) && std::isfinite(s)) {
+      least = low;
       scale = s;
       count = wanted;
     }
@@ -103,12 +110,6 @@ Extent extent_of(const double* p, const Selection& selection, Range range) {
   }
   extent.finite = poison == 0;
   return extent;
-}
-
-void check_finite(bool finite) {
-  check(finite,
-        "a prediction is infinite or not a number; expected finite values. Scale the features or "
-        "lower C");
 }
 
 Item item_of(const double* p, const Selection& selection, std::size_t k) {

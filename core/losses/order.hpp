@@ -29,6 +29,9 @@ struct Selection {
   std::uint32_t rank(std::size_t k) const { return ranks ? ranks[k] : 0; }
 };
 
+// Throws InvalidInput unless predictions are finite.
+void check_finite(bool finite);
+
 // Fills items[0 .. count) with the selected rows in ascending order of p[row]. spare has the same
 // length and is overwritten. Throws InvalidInput if a prediction is not finite.
 void order_rows(const double* p, const Selection& selection, Item* items, Item* spare);

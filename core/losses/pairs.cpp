@@ -1,6 +1,7 @@
 #include "losses/pairs.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <string>
 
@@ -22,7 +23,6 @@ template <class Count>
 struct TwoRanks {
   Count lower = 0, all = 0;
 
-  explicit TwoRanks(std::size_t) {}
   void load(const double* of_rank, std::size_t ranks) {
     lower = static_cast<Count>(of_rank[0]);
     all = lower + (ranks > 1 ? static_cast<Count>(of_rank[1]) : Count(0));
@@ -119,6 +119,28 @@ class RankTree {
 
 // ---------------------------------------------------------------- the sweep
 
+struct PairRow {
+  double value, rank, weight;
+};
+struct PairSums {
+  double plus = 0, minus = 0, loss = 0;
+};
+
+// c+, c- and the loss of one row with all others of its query, pair by pair.
+MAXMARGIN_CLONES PairSums pairs_of(PairRow row, const PairRow* others, std::size_t count) {
+  double plus = 0, minus = 0, loss = 0;
+#pragma omp simd reduction(+ : plus, minus, loss)
+  for (std::size_t k = 0; k < count; ++k) {
+    const PairRow other = others[k];
+    const double ahead = row.value - other.value;
+    const double lower = ((other.rank < row.rank) & (ahead < 1)) ? other.weight : 0.0;
+    plus += lower;
+    minus += ((other.rank > row.rank) & (-ahead < 1)) ? other.weight : 0.0;
+    loss += lower * std::max(1 - ahead, 0.0);  // 0 where the difference is infinite
+  }
+  return {plus, minus, loss};
+}
+
 template <class Count>
 MAXMARGIN_INLINE Count weight_of(const Sweep& sweep, const Item& item) {
   return sweep.weight ? static_cast<Count>(sweep.weight[item.row]) : Count(1);
@@ -127,6 +149,9 @@ MAXMARGIN_INLINE Count weight_of(const Sweep& sweep, const Item& item) {
 // Rows ahead whose places in the counter are fetched: with many ranks these are cache misses.
 constexpr std::size_t kAhead = 16;
 constexpr std::size_t kBlock = 8;
+// So few rows are always compared pair by pair. Pairs found by so many looks are for the value that
+// a certificate states.
+constexpr std::size_t kTiny = 32, kFewLooks = std::size_t{1} << 20;
 
 // The rows about to be inserted, side by side for vector operations. Questions about a prefix that
 // ends inside the block are answered by the counter for the rows before it plus a comparison with
@@ -147,7 +172,7 @@ struct Block {
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (std::size_t k = 0; k < kBlock; ++k)
-      sum += (rank[k] < r) & !(p - value[k] < 1) ? weight[k] : 0.0;
+      sum += ((rank[k] < r) & !(p - value[k] < 1)) ? weight[k] : 0.0;
     return sum;
   }
   // Weight of rows k of rank > r with p_k - p < 1.
@@ -155,18 +180,19 @@ struct Block {
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (std::size_t k = 0; k < kBlock; ++k)
-      sum += (rank[k] > r) & (value[k] - p < 1) ? weight[k] : 0.0;
+      sum += ((rank[k] > r) & (value[k] - p < 1)) ? weight[k] : 0.0;
     return sum;
   }
 };
 
 // Answers the questions about the first t rows for every t of the range; t = n belongs to the last.
 // of_rank: weight of each rank before the range, or null where the range begins at 0.
-template <class Counter, class Count>
-MAXMARGIN_INLINE void sweep_range(const Sweep& sweep, Range range, const double* of_rank) {
+// counter: empty, for all ranks of the query.
+template <class Count, class Counter>
+MAXMARGIN_INLINE void sweep_range(const Sweep& sweep, Range range, const double* of_rank,
+                                  Counter& counter) {
   const Item* items = sweep.items;
   const std::size_t n = sweep.n;
-  Counter counter(sweep.ranks);
   Count all = 0;
   std::size_t i = 0, j = 0;
   if (range.begin > 0) {
@@ -210,22 +236,32 @@ MAXMARGIN_INLINE void sweep_range(const Sweep& sweep, Range range, const double*
 }
 
 MAXMARGIN_CLONES void sweep_two(const Sweep& sweep, Range range, const double* of_rank) {
-  sweep_range<TwoRanks<std::int32_t>, std::int32_t>(sweep, range, of_rank);
+  TwoRanks<std::int32_t> counter;
+  sweep_range<std::int32_t>(sweep, range, of_rank, counter);
 }
 MAXMARGIN_CLONES void sweep_two_weighted(const Sweep& sweep, Range range, const double* of_rank) {
-  sweep_range<TwoRanks<double>, double>(sweep, range, of_rank);
+  TwoRanks<double> counter;
+  sweep_range<double>(sweep, range, of_rank, counter);
 }
-MAXMARGIN_CLONES void sweep_many(const Sweep& sweep, Range range, const double* of_rank) {
-  sweep_range<RankTree<std::int32_t>, std::int32_t>(sweep, range, of_rank);
+MAXMARGIN_CLONES void sweep_many(const Sweep& sweep, Range range, const double* of_rank,
+                                 RankTree<std::int32_t>& counter) {
+  sweep_range<std::int32_t>(sweep, range, of_rank, counter);
 }
-MAXMARGIN_CLONES void sweep_many_weighted(const Sweep& sweep, Range range, const double* of_rank) {
-  sweep_range<RankTree<double>, double>(sweep, range, of_rank);
+MAXMARGIN_CLONES void sweep_many_weighted(const Sweep& sweep, Range range, const double* of_rank,
+                                          RankTree<double>& counter) {
+  sweep_range<double>(sweep, range, of_rank, counter);
 }
 
 void run_sweep(const Sweep& sweep, Range range, const double* of_rank) {
-  const auto run = sweep.weight ? (sweep.ranks <= 2 ? sweep_two_weighted : sweep_many_weighted)
-                                : (sweep.ranks <= 2 ? sweep_two : sweep_many);
-  run(sweep, range, of_rank);
+  if (sweep.ranks <= 2) {
+    (sweep.weight ? sweep_two_weighted : sweep_two)(sweep, range, of_rank);
+  } else if (sweep.weight) {
+    RankTree<double> counter(sweep.ranks);
+    sweep_many_weighted(sweep, range, of_rank, counter);
+  } else {
+    RankTree<std::int32_t> counter(sweep.ranks);
+    sweep_many(sweep, range, of_rank, counter);
+  }
 }
 
 // The sweep cut into parts by number of rows. The ranks of each part are counted first, so that a
@@ -293,13 +329,13 @@ void PairLoss::add_ranks(std::size_t q, const double* target, const std::uint32_
                          Pool& pool) {
   const std::size_t begin = starts_[q], count = size(q);
   order_rows(target, {count, &members_[begin], nullptr}, &items_[begin], &spare_[begin], pool);
-  double all = 0, of_rank = 0;
+  double all = 0, below = 0, of_rank = 0;  // of rows so far, of lower ranks, of this rank
   std::uint32_t rank = 0;
   for (std::size_t k = begin; k < begin + count; ++k) {
     if (k == begin || items_[k].value != items_[k - 1].value) {
-      pairs_[q] += of_rank * (all - of_rank);
+      pairs_[q] += of_rank * below;
       rank = k == begin ? 0 : rank + 1;
-      below_.push_back(all);
+      below_.push_back(below = all);
       of_rank = 0;
     }
     const double s = weight_.empty() ? 1.0 : weight_[items_[k].row];
@@ -307,7 +343,7 @@ void PairLoss::add_ranks(std::size_t q, const double* target, const std::uint32_
     all += s;
     ranks_[place[items_[k].row]] = rank;
   }
-  pairs_[q] += of_rank * (all - of_rank);
+  pairs_[q] += of_rank * below;
   weights_[q] = all;
   rank_starts_[q + 1] = below_.size();
 }
@@ -344,8 +380,39 @@ double PairLoss::finish(std::size_t q, Range range, double centre, double* l) co
   return value;
 }
 
+bool PairLoss::has_few_pairs() const {
+  std::size_t looks = 0;
+  for (std::size_t q = 0; q < queries(); ++q) looks += size(q) * size(q);
+  return looks <= kFewLooks;
+}
+
+double PairLoss::value(const double* p) const {
+  double sum = 0;
+  for (std::size_t q = 0; q < queries(); ++q) sum += by_pairs(q, p, nullptr);
+  return sum;
+}
+
+double PairLoss::by_pairs(std::size_t q, const double* p, double* l) const {
+  const std::size_t begin = starts_[q], m = size(q);
+  std::vector<PairRow> rows(m);
+  for (std::size_t k = 0; k < m; ++k) {
+    const std::size_t i = members_[begin + k];
+    check_finite(std::isfinite(p[i]));
+    rows[k] = {p[i], static_cast<double>(ranks_[begin + k]), weight_.empty() ? 1.0 : weight_[i]};
+  }
+  double value = 0;
+  for (std::size_t k = 0; k < m; ++k) {
+    const PairSums sums = pairs_of(rows[k], rows.data(), m);
+    const double c = scale_[q] * rows[k].weight;
+    if (l) l[members_[begin + k]] = -c * (sums.plus - sums.minus);
+    value += c * sums.loss;
+  }
+  return value;
+}
+
 double PairLoss::evaluate_small(std::size_t q, const double* p, double* l) {
   const Range range{starts_[q], starts_[q + 1]};
+  if (n_ <= kTiny) return by_pairs(q, p, l);
   if (pairs_[q] == 0 || scale_[q] == 0) {
     for (std::size_t k = range.begin; k < range.end; ++k) l[members_[k]] = 0;
     return 0;

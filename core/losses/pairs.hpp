@@ -45,6 +45,11 @@ class PairLoss {
 
   // R(p); writes the subgradient to l.
   double evaluate(const double* p, double* l, Pool& pool);
+  // Whether `value` is affordable: so few pairs that a look at each takes little time.
+  bool has_few_pairs() const;
+  // R(p) summed over the pairs themselves: terms >= 0, so no digit is lost to differences of
+  // counts.
+  double value(const double* p) const;
 
  private:
   std::size_t size(std::size_t q) const { return starts_[q + 1] - starts_[q]; }
@@ -52,6 +57,7 @@ class PairLoss {
   Selection selection(std::size_t q) const;
   Sweep sweep(std::size_t q);
   double finish(std::size_t q, Range range, double centre, double* l) const;
+  double by_pairs(std::size_t q, const double* p, double* l) const;  // l may be null
   double evaluate_small(std::size_t q, const double* p, double* l);
   double evaluate_large(std::size_t q, const double* p, double* l, Pool& pool);
 

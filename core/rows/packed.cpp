@@ -1,10 +1,13 @@
 #include "rows/packed.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <string>
 #include <type_traits>
+
+#include "base/checksum.hpp"
 
 namespace maxmargin {
 
@@ -41,7 +44,7 @@ struct Packer<SparseRows<Value, Index>> {
   }
   static std::uint32_t write(const View& rows, std::size_t i, char* out) {
     const std::size_t count = rows.entries(i);
-    std::memcpy(out, rows.values + rows.begin(i), count * sizeof(Value));
+    std::copy_n(rows.values + rows.begin(i), count, reinterpret_cast<Value*>(out));
     std::uint32_t* index = reinterpret_cast<std::uint32_t*>(out + count * sizeof(Value));
     const Index* from = rows.indices + rows.begin(i);
     for (std::size_t q = 0; q < count; ++q) index[q] = static_cast<std::uint32_t>(from[q]);
@@ -71,6 +74,23 @@ MAXMARGIN_INLINE void add_to(const Value* x, double c, double* w, std::size_t d)
 #pragma omp simd
   for (std::size_t j = 0; j < d; ++j) w[j] += c * static_cast<double>(x[j]);
 }
+template <class Value>
+MAXMARGIN_INLINE void add_compensated_to(const Value* x, double c, double* w, double* lost,
+                                         std::size_t d) {
+#pragma omp simd
+  for (std::size_t j = 0; j < d; ++j) add_compensated(c * static_cast<double>(x[j]), w[j], lost[j]);
+}
+
+// What a row is told besides its entries.
+void describe(PackedRow& row, std::int64_t id, std::int32_t code, double cost) {
+  if (!(cost >= 0) || !std::isfinite(cost) || code < 0)
+    throw InvalidInput("row " + std::to_string(id) + " (the first is number 0) has cost " +
+                       std::to_string(cost) + " and class number " + std::to_string(code) +
+                       "; expected a finite cost >= 0 and a class number >= 0");
+  row.id = id;
+  row.cost = cost;
+  row.code = code;
+}
 
 }  // namespace
 
@@ -86,6 +106,12 @@ MAXMARGIN_CLONES void dense_add(const float* x, double c, double* w, std::size_t
 MAXMARGIN_CLONES void dense_add(const double* x, double c, double* w, std::size_t d) {
   add_to(x, c, w, d);
 }
+MAXMARGIN_CLONES void dense_add(const float* x, double c, double* w, double* lost, std::size_t d) {
+  add_compensated_to(x, c, w, lost, d);
+}
+MAXMARGIN_CLONES void dense_add(const double* x, double c, double* w, double* lost, std::size_t d) {
+  add_compensated_to(x, c, w, lost, d);
+}
 
 Form form_of(const Rows& rows) {
   return std::visit([](const auto& view) { return Packer<std::decay_t<decltype(view)>>::form; },
@@ -97,6 +123,7 @@ PackedRow& PackedBlock::place(std::size_t payload) {
   const std::size_t bytes = rounded(sizeof(PackedRow) + payload);
   check(bytes <= std::numeric_limits<std::uint32_t>::max(), "a row takes more than 4 GB");
   PackedRow& row = *reinterpret_cast<PackedRow*>(bytes_.data() + used_);
+  std::memset(bytes_.data() + used_ + bytes - 8, 0, 8);  // what follows the entries counts too
   row.bytes = static_cast<std::uint32_t>(bytes);
   row.slot = 0;
   offsets_.push_back(used_);
@@ -118,6 +145,11 @@ void PackedBlock::finish(const Format& format) {
   });
 }
 
+std::uint32_t PackedBlock::checksum(std::uint32_t before, std::size_t rows) const {
+  check(rows <= n(), "a block has fewer rows than its checksum is asked for");
+  return crc32c(bytes_.data(), rows < n() ? offsets_[rows] : used_, before);
+}
+
 PackedBlock PackedBlock::of_rows(const Rows& rows, std::int64_t first, const std::int32_t* codes,
                                  const double* costs, const Format& format) {
   PackedBlock block;
@@ -136,9 +168,7 @@ PackedBlock PackedBlock::of_rows(const Rows& rows, std::int64_t first, const std
         block.offsets_.reserve(size.n);
         for (std::size_t i = 0; i < size.n; ++i) {
           PackedRow& row = block.place(Pack::payload(view, i));
-          row.id = first + static_cast<std::int64_t>(i);
-          row.cost = costs[i];
-          row.code = codes[i];
+          describe(row, first + static_cast<std::int64_t>(i), codes[i], costs[i]);
           row.count = Pack::write(view, i, reinterpret_cast<char*>(&row + 1));
         }
       },
@@ -160,11 +190,9 @@ PackedBlock PackedBlock::of_strings(const std::uint8_t* letters, const std::int6
   for (std::size_t i = 0; i < n; ++i) {
     const auto length = static_cast<std::size_t>(starts[i + 1] - starts[i]);
     PackedRow& row = block.place(length);
-    row.id = first + static_cast<std::int64_t>(i);
-    row.cost = costs[i];
-    row.code = codes[i];
+    describe(row, first + static_cast<std::int64_t>(i), codes[i], costs[i]);
     row.count = static_cast<std::uint32_t>(length);
-    std::memcpy(reinterpret_cast<char*>(&row + 1), letters + starts[i], length);
+    std::copy_n(letters + starts[i], length, reinterpret_cast<std::uint8_t*>(&row + 1));
   }
   block.finish(format);
   return block;

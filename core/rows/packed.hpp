@@ -78,7 +78,16 @@ class PackedBlock {
     return *reinterpret_cast<const PackedRow*>(bytes_.data() + offsets_[r]);
   }
 
-  // Rows `first` and on of a source. Throws InvalidInput where a value is not finite.
+  // The number of the first row, and one more than that of the last.
+  std::int64_t first() const { return n() > 0 ? row(0).id : 0; }
+  std::int64_t end() const { return n() > 0 ? row(n() - 1).id + 1 : 0; }
+
+  // CRC-32C of the first `rows` rows, with all that is known of them, after the rows whose checksum
+  // is `before`. So rows have one checksum however they are cut into blocks.
+  std::uint32_t checksum(std::uint32_t before, std::size_t rows) const;
+
+  // Rows `first` and on of a source. Throws InvalidInput where a value is not finite, a cost is not
+  // finite or negative, or a class has no number.
   static PackedBlock of_rows(const Rows& rows, std::int64_t first, const std::int32_t* codes,
                              const double* costs, const Format& format);
   static PackedBlock of_strings(const std::uint8_t* letters, const std::int64_t* starts,
@@ -101,6 +110,17 @@ double dense_dot(const float* x, const double* w, std::size_t d);
 double dense_dot(const double* x, const double* w, std::size_t d);
 void dense_add(const float* x, double c, double* w, std::size_t d);
 void dense_add(const double* x, double c, double* w, std::size_t d);
+// The same, with what each sum lost to rounding added to `lost`.
+void dense_add(const float* x, double c, double* w, double* lost, std::size_t d);
+void dense_add(const double* x, double c, double* w, double* lost, std::size_t d);
+
+// sum += term, with what was lost to rounding added to `lost` (Knuth's TwoSum).
+MAXMARGIN_INLINE void add_compensated(double term, double& sum, double& lost) {
+  const double total = sum + term;
+  const double added = total - sum;
+  lost += (sum - (total - added)) + (term - added);
+  sum = total;
+}
 
 // A row as features, ready for products with w. `entries` counts the work of one product.
 template <class Value>
@@ -112,6 +132,10 @@ struct DenseEntries {
   void add(double c, double* w) const {
     dense_add(x, c, w, d);
     if (bias != 0) w[d] += c * bias;
+  }
+  void add(double c, double* w, double* lost) const {
+    dense_add(x, c, w, lost, d);
+    if (bias != 0) add_compensated(c * bias, w[d], lost[d]);
   }
   std::size_t entries() const { return d; }
 };
@@ -128,6 +152,11 @@ struct SparseEntries {
   void add(double c, double* w) const {
     sparse_add(x, j, count, c, w);
     if (bias != 0) w[d] += c * bias;
+  }
+  void add(double c, double* w, double* lost) const {
+    for (std::size_t q = 0; q < count; ++q)
+      add_compensated(c * static_cast<double>(x[q]), w[j[q]], lost[j[q]]);
+    if (bias != 0) add_compensated(c * bias, w[d], lost[d]);
   }
   std::size_t entries() const { return count; }
 };

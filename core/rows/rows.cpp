@@ -43,6 +43,16 @@ MAXMARGIN_CLONES std::size_t unsound_in(const std::int64_t* starts, Range range,
   return first_unsound(starts, range, indices, entries, d);
 }
 
+// Whether a row and its columns, in whatever order, lie inside their arrays.
+template <class Index>
+bool is_inside(const Index* starts, std::size_t i, const Index* indices, std::size_t entries,
+               std::size_t d) {
+  const Index begin = starts[i], end = starts[i + 1];
+  if (begin < 0 || begin > end || static_cast<std::size_t>(end) > entries) return false;
+  return std::all_of(indices + begin, indices + end,
+                     [d](Index j) { return j >= 0 && static_cast<std::size_t>(j) < d; });
+}
+
 template <class Index>
 [[noreturn]] void refuse(const Index* starts, std::size_t i, const Index* indices,
                          std::size_t entries, std::size_t d) {
@@ -51,12 +61,11 @@ template <class Index>
     throw InvalidInput("the row starts of the CSR matrix decrease at row " + std::to_string(i));
   if (begin < 0 || static_cast<std::size_t>(end) > entries)
     throw InvalidInput("row " + std::to_string(i) + " of the CSR matrix lies outside its values");
-  for (Index q = begin; q < end; ++q) {
-    if (q > begin && indices[q - 1] >= indices[q]) throw Unordered(i);
-  }
-  const Index least = indices[begin], most = indices[end - 1];
-  throw InvalidInput("the CSR matrix has column " + std::to_string(least < 0 ? least : most) +
-                     "; expected 0 to " + std::to_string(d) + " - 1");
+  const Index* const column = std::find_if(indices + begin, indices + end, [d](Index j) {
+    return j < 0 || static_cast<std::size_t>(j) >= d;
+  });
+  throw InvalidInput("row " + std::to_string(i) + " of the CSR matrix has column " +
+                     std::to_string(*column) + "; expected 0 to " + std::to_string(d) + " - 1");
 }
 
 // Sums 0 x: it is 0 unless an x is infinite or no number.
@@ -85,7 +94,11 @@ void check_structure(const Index* starts, std::size_t n, const Index* indices, s
     if (row < range.end) found[k] = row;
   });
   const std::size_t first = *std::min_element(found.begin(), found.end());
-  if (first < n) refuse(starts, first, indices, entries, d);
+  if (first == n) return;
+  // Whoever mends the order works on all rows, so the others must be safe to touch as well.
+  for (std::size_t i = first; i < n; ++i)
+    if (!is_inside(starts, i, indices, entries, d)) refuse(starts, i, indices, entries, d);
+  throw Unordered(first);
 }
 template void check_structure(const std::int32_t*, std::size_t, const std::int32_t*, std::size_t,
                               std::size_t, Pool&);

@@ -47,7 +47,7 @@ struct DenseRows : Shape {
   }
   MAXMARGIN_INLINE void prefetch_start(std::size_t) const {}
   MAXMARGIN_INLINE void prefetch(std::size_t i) const { prefetch_lines(row(i), d); }
-  DenseRows thinned(std::size_t step) const {
+  DenseRows subsample(std::size_t step) const {
     DenseRows view = *this;
     view.n = (n + step - 1) / step;
     view.row_stride = row_stride * static_cast<std::ptrdiff_t>(step);
@@ -73,7 +73,7 @@ struct ColumnRows : Shape {
   }
   MAXMARGIN_INLINE void prefetch_start(std::size_t) const {}
   MAXMARGIN_INLINE void prefetch(std::size_t) const {}
-  ColumnRows thinned(std::size_t step) const {
+  ColumnRows subsample(std::size_t step) const {
     ColumnRows view = *this;
     view.n = (n + step - 1) / step;
     view.row_stride = row_stride * static_cast<std::ptrdiff_t>(step);
@@ -90,7 +90,7 @@ struct SparseRows : Shape {
 
   MAXMARGIN_INLINE Index begin(std::size_t i) const { return starts[i * step]; }
   MAXMARGIN_INLINE Index end(std::size_t i) const { return starts[i * step + 1]; }
-  // Of a thinned view, about: its last row tells where the rows before it end.
+  // Of a subsampled view, about: its last row tells where the rows before it end.
   std::size_t nnz() const {
     return n == 0 ? 0 : static_cast<std::size_t>(end(n - 1) - begin(0)) / step;
   }
@@ -108,7 +108,7 @@ struct SparseRows : Shape {
     prefetch_lines(values + q, entries(i));
     prefetch_lines(indices + q, entries(i));
   }
-  SparseRows thinned(std::size_t by) const {
+  SparseRows subsample(std::size_t by) const {
     SparseRows view = *this;
     view.n = (n + by - 1) / by;
     view.step = step * by;
@@ -137,11 +137,12 @@ inline const Shape& shape(const Rows& rows) {
 }
 
 // Every step-th row, where it lies: a sample to start from.
-inline Rows thinned(const Rows& rows, std::size_t step) {
-  return std::visit([step](const auto& view) -> Rows { return view.thinned(step); }, rows);
+inline Rows subsample(const Rows& rows, std::size_t step) {
+  return std::visit([step](const auto& view) -> Rows { return view.subsample(step); }, rows);
 }
 
-// Columns of a row that do not increase: sorting and adding up repeated ones mends that.
+// Columns of a row that do not increase, though all rows lie inside their arrays: sorting and
+// adding up repeated ones mends that.
 struct Unordered : InvalidInput {
   explicit Unordered(std::size_t row)
       : InvalidInput("the columns of row " + std::to_string(row) +

@@ -1,15 +1,22 @@
 // How the text is read: it is cut at line ends into pieces of about kPieceBytes. Counting line ends
-// and colons bounds how many rows and entries each piece can have, so every piece is read straight
-// into its place in the final arrays; where a bound was not reached (blank lines, qid, colons in
-// comments) the gaps are closed afterwards.
+// and colons bounds how many rows and entries a piece can have; each thread counts its piece and
+// waits until those before it are counted too, which is quick. Then it knows the place of the piece
+// in the final arrays and parses straight into it. Where a bound was not reached (blank lines, qid,
+// colons in comments) the gaps are closed afterwards.
+//
+// A piece is read once, into memory of our own, so the bounds hold for the very bytes that are
+// parsed, whatever happens to the file.
 #include "rows/svmlight.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <condition_variable>
 #include <cstdio>
 #include <cstring>
 #include <limits>
+#include <mutex>
+#include <shared_mutex>
 #include <type_traits>
 #include <vector>
 
@@ -23,6 +30,9 @@ namespace {
 
 constexpr std::size_t kPieceBytes = std::size_t{1} << 18;
 constexpr int kIndexDigits = 18;  // so that an index always fits int64
+constexpr const char* kChanged = "1: the file changed while it was read; read it again";
+constexpr const char* kLineAdvice =
+    "expected one row a line; if the file is right, set MAXMARGIN_MAX_LINE to what a line may have";
 
 // A fault of the text: where, and what about it.
 struct Fault {
@@ -30,17 +40,23 @@ struct Fault {
   std::string message;
 };
 
+// The same, once the line is known, counted from 0 in its piece.
+struct FaultyLine {
+  std::size_t line;
+  std::string message;
+};
+
 // An index that does not fit the index type tried.
 struct NeedsWiderIndex {};
 
 struct Piece {
-  std::string_view text;  // ends with a line end
+  std::size_t begin, end;  // in the text, whole lines
   std::size_t most_rows = 0, most_entries = 0;
   std::size_t first_row = 0, first_entry = 0;  // where it writes
   std::size_t rows = 0, entries = 0;           // what it found
   std::uint64_t least_index = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t index_end = 0;  // one past the largest index
-  std::optional<Fault> fault = std::nullopt;
+  std::optional<FaultyLine> fault = std::nullopt;
   bool needs_wider_index = false;
 };
 
@@ -55,8 +71,8 @@ MAXMARGIN_CLONES Counts count(const char* text, std::size_t size) {
   for (; at + kBlock <= size; at += kBlock) {
     std::uint8_t lines = 0, colons = 0;
     for (std::size_t k = 0; k < kBlock; ++k) {
-      lines += text[at + k] == '\n';
-      colons += text[at + k] == ':';
+      lines = static_cast<std::uint8_t>(lines + (text[at + k] == '\n'));
+      colons = static_cast<std::uint8_t>(colons + (text[at + k] == ':'));
     }
     counts.lines += lines;
     counts.colons += colons;
@@ -151,13 +167,13 @@ template <class Value>
                          "; expected a finite value; remove the entry or replace the value"};
 }
 
-// Reads label, qid and entries of each line of one piece into the arrays of `out`. `shift` is taken
-// off every index.
+// Reads label, qid and entries of each line of a piece, which ends with a line end, into the arrays
+// of `out`. `shift` is taken off every index.
 template <class Value, class Index>
-void read_piece(Piece& piece, int shift, SvmlightRows<Value, Index>& out) {
+void read_piece(Piece& piece, std::string_view text, int shift, SvmlightRows<Value, Index>& out) {
   constexpr std::uint64_t kTooWide = std::numeric_limits<Index>::max();
-  const char* p = piece.text.data();
-  const char* const end = p + piece.text.size();
+  const char* p = text.data();
+  const char* const end = p + text.size();
   double* label = out.labels.data() + piece.first_row;
   std::int64_t* qid = out.qid ? out.qid->data() + piece.first_row : nullptr;
   Index* start = out.starts.data() + 1 + piece.first_row;
@@ -212,28 +228,108 @@ void read_piece(Piece& piece, int shift, SvmlightRows<Value, Index>& out) {
   piece.entries = static_cast<std::size_t>(value - first_value);
 }
 
+// Tells each piece where it writes: after all pieces before it. Tasks are taken in order and each
+// that is taken runs, so nobody waits for one that will not come.
+class Places {
+ public:
+  explicit Places(std::vector<Piece>& pieces) : pieces_(pieces), counted_(pieces.size(), false) {}
+
+  // Takes the counts of piece k and waits for those before it. False if one of them failed.
+  [[nodiscard]] bool settle(std::size_t k, const Counts& counts) {
+    std::unique_lock lock(mutex_);
+    pieces_[k].most_rows = counts.lines;
+    pieces_[k].most_entries = counts.colons;
+    counted_[k] = true;
+    for (; settled_ < pieces_.size() && counted_[settled_]; ++settled_) {
+      Piece& piece = pieces_[settled_];
+      piece.first_row = rows_;
+      piece.first_entry = entries_;
+      rows_ += piece.most_rows;
+      entries_ += piece.most_entries;
+    }
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return settled_ > k || given_up_; });
+    return settled_ > k;
+  }
+
+  void give_up() {
+    const std::lock_guard lock(mutex_);
+    given_up_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::vector<Piece>& pieces_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<bool> counted_;
+  std::size_t settled_ = 0, rows_ = 0, entries_ = 0;
+  bool given_up_ = false;
+};
+
+// The final arrays, which grow while threads write into them.
+template <class Value, class Index>
+class Growing {
+ public:
+  Growing(SvmlightRows<Value, Index>& rows, bool has_qid, std::size_t text_size)
+      : rows_(rows), text_size_(text_size) {
+    if (has_qid) rows_.qid.emplace(0);
+  }
+
+  // Calls f once there is room for a piece; nothing moves while it runs.
+  template <class F>
+  void with_room_for(const Piece& piece, F f) {
+    const std::size_t rows = piece.first_row + piece.most_rows;
+    const std::size_t entries = piece.first_entry + piece.most_entries;
+    if (!fits(rows, entries)) grow(piece, rows, entries);
+    const std::shared_lock lock(mutex_);
+    f();
+  }
+
+  void make_room(std::size_t rows, std::size_t entries) {
+    rows_.labels.grow(rows);
+    if (rows_.qid) rows_.qid->grow(rows);
+    rows_.starts.grow(rows + 1);
+    rows_.values.grow(entries);
+    rows_.indices.grow(entries);
+  }
+
+ private:
+  bool fits(std::size_t rows, std::size_t entries) {
+    const std::shared_lock lock(mutex_);
+    return rows < rows_.starts.size() && entries <= rows_.indices.size();
+  }
+
+  // As much as the text will need if it goes on like this, and a little more. Memory nobody has
+  // written to costs nothing.
+  void grow(const Piece& piece, std::size_t rows, std::size_t entries) {
+    const double whole = 1.05 * static_cast<double>(text_size_) / static_cast<double>(piece.end);
+    const auto more = [&](std::size_t count) {
+      const std::size_t foreseen = static_cast<std::size_t>(whole * static_cast<double>(count));
+      return std::max(count + count / 16, foreseen);
+    };
+    const std::unique_lock lock(mutex_);
+    if (rows >= rows_.starts.size() || entries > rows_.indices.size())
+      make_room(std::max(more(rows), rows_.labels.size()),
+                std::max(more(entries), rows_.indices.size()));
+  }
+
+  SvmlightRows<Value, Index>& rows_;
+  const std::size_t text_size_;
+  std::shared_mutex mutex_;
+};
+
 class Reader {
  public:
-  Reader(std::string_view text, const SvmlightOptions& options, Pool& pool)
-      : options_(options), pool_(pool) {
-    cut(text);
-    pool_.run(pieces_.size(), [this](std::size_t k) {
-      const Counts counts = count(pieces_[k].text.data(), pieces_[k].text.size());
-      pieces_[k].most_rows = counts.lines;
-      pieces_[k].most_entries = counts.colons;
-    });
-    for (Piece& piece : pieces_) {
-      piece.first_row = most_rows_;
-      piece.first_entry = most_entries_;
-      most_rows_ += piece.most_rows;
-      most_entries_ += piece.most_entries;
-    }
+  Reader(const Text& text, const SvmlightOptions& options, Pool& pool)
+      : text_(text), options_(options), pool_(pool) {
+    cut();
   }
 
   template <class Value>
   SvmlightData<Value> read() {
     constexpr std::uint64_t kNarrow = std::numeric_limits<std::int32_t>::max();
-    if (most_entries_ < kNarrow && options_.n_features.value_or(0) <= kNarrow) {
+    if (options_.n_features.value_or(0) <= kNarrow) {
       SvmlightRows<Value, std::int32_t> rows;
       if (read_as(rows)) return rows;
     }
@@ -243,27 +339,37 @@ class Reader {
   }
 
  private:
-  void cut(std::string_view text) {
-    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // a byte order mark says nothing
-    const std::size_t last = text.rfind('\n') + 1;                // npos + 1 == 0
-    std::size_t begin = 0;
-    while (begin < last) {
-      const std::size_t from = std::min(begin + kPieceBytes, last) - 1;
-      const std::size_t end = text.find('\n', from) + 1;
-      pieces_.push_back({text.substr(begin, end - begin)});
+  void cut() {
+    for (std::size_t begin = 0; begin < text_.size();) {
+      const std::size_t from = std::min(begin + kPieceBytes, text_.size()) - 1;
+      const std::size_t end = text_.after_line_end(from, options_.longest_line);
+      if (end > text_.size()) fail_at_long_line(begin, from);
+      pieces_.push_back({begin, end});
       begin = end;
-    }
-    if (last < text.size()) {
-      last_line_ = std::string(text.substr(last)) + '\n';
-      pieces_.push_back({last_line_});
     }
   }
 
+  // A piece as text that ends with a line end.
+  std::string_view lines_of(const Piece& piece, std::string& buffer) const {
+    const std::string_view text = text_.read(piece.begin, piece.end, buffer);
+    if (text.ends_with('\n')) return text;
+    check(piece.end == text_.size(), kChanged);
+    const std::size_t size = text.size();
+    if (text.data() != buffer.data()) buffer = text;
+    if (buffer.size() == size) buffer.push_back('\n');
+    buffer[size] = '\n';
+    return std::string_view(buffer).substr(0, size + 1);
+  }
+
+  static Counts counted(std::string_view text) { return count(text.data(), text.size()); }
+
   // Whether the first row has a qid. Then all must.
   bool has_qid() const {
+    std::string buffer;
     for (const Piece& piece : pieces_) {
-      const char* p = piece.text.data();
-      const char* const end = p + piece.text.size();
+      const std::string_view text = lines_of(piece, buffer);
+      const char* p = text.data();
+      const char* const end = p + text.size();
       for (; p < end; p = line_end(p, end) + 1) {
         p = skip_blanks(p);
         if (*p == '\n' || *p == '#') continue;
@@ -274,31 +380,46 @@ class Reader {
     return false;
   }
 
-  // False if an index needs a wider type.
+  // False if an index, or the number of entries, needs a wider type.
   template <class Value, class Index>
   bool read_as(SvmlightRows<Value, Index>& rows) {
     const int shift = options_.index_base.value_or(1);
-    rows.labels = Array<double>(most_rows_);
-    if (has_qid()) rows.qid.emplace(most_rows_);
-    rows.values = Array<Value>(most_entries_);
-    rows.indices = Array<Index>(most_entries_);
-    rows.starts = Array<Index>(most_rows_ + 1);
+    Growing<Value, Index> room(rows, has_qid(), text_.size());
+    room.make_room(0, 0);
+    Places places(pieces_);
     pool_.run(pieces_.size(), [&](std::size_t k) {
-      Piece& piece = pieces_[k];
       try {
-        read_piece(piece, shift, rows);
-      } catch (Fault& fault) {
-        piece.fault = std::move(fault);
-      } catch (NeedsWiderIndex&) {
-        piece.needs_wider_index = true;
+        parse(k, shift, rows, places, room);
+      } catch (...) {
+        places.give_up();
+        throw;
       }
     });
     if (std::is_same_v<Index, std::int32_t> && take_wider_index()) return false;
     for (std::size_t k = 0; k < pieces_.size(); ++k)
-      if (pieces_[k].fault) fail(k, pieces_[k].fault->at, pieces_[k].fault->message);
+      if (pieces_[k].fault) fail(k, *pieces_[k].fault);
     close_gaps(rows);
     settle_base(rows, shift);
     return true;
+  }
+
+  template <class Value, class Index>
+  void parse(std::size_t k, int shift, SvmlightRows<Value, Index>& rows, Places& places,
+             Growing<Value, Index>& room) {
+    constexpr std::size_t kMost = static_cast<std::size_t>(std::numeric_limits<Index>::max());
+    Piece& piece = pieces_[k];
+    Buffers::Borrowed buffer(buffers_);
+    const std::string_view text = lines_of(piece, *buffer);
+    if (!places.settle(k, counted(text))) return;
+    try {
+      if (piece.most_entries >= kMost - piece.first_entry) throw NeedsWiderIndex();
+      room.with_room_for(piece, [&] { read_piece(piece, text, shift, rows); });
+    } catch (Fault& fault) {
+      const std::size_t before = static_cast<std::size_t>(fault.at - text.data());
+      piece.fault = {counted(text.substr(0, before)).lines, std::move(fault.message)};
+    } catch (NeedsWiderIndex&) {
+      piece.needs_wider_index = true;
+    }
   }
 
   bool take_wider_index() {
@@ -390,32 +511,43 @@ class Reader {
     }
   }
 
-  [[noreturn]] void fail(std::size_t k, const char* at, const std::string& message) const {
-    std::size_t line = 1;
+  [[noreturn]] void fail(std::size_t k, const FaultyLine& fault) const {
+    std::size_t line = 1 + fault.line;
     for (std::size_t before = 0; before < k; ++before) line += pieces_[before].most_rows;
-    const char* const begin = pieces_[k].text.data();
-    line += count(begin, static_cast<std::size_t>(at - begin)).lines;
-    throw InvalidInput(std::to_string(line) + ": " + message);
+    throw InvalidInput(std::to_string(line) + ": " + fault.message);
   }
 
   [[noreturn]] void fail_at_row(std::size_t row, const std::string& message) const {
     std::size_t k = 0;
     while (row >= pieces_[k].first_row + pieces_[k].rows) ++k;
-    std::size_t left = row - pieces_[k].first_row;
-    const char* p = pieces_[k].text.data();
-    const char* const end = p + pieces_[k].text.size();
-    for (;; p = line_end(p, end) + 1) {
+    std::size_t left = row - pieces_[k].first_row, line = 0;
+    std::string buffer;
+    const std::string_view text = lines_of(pieces_[k], buffer);
+    const char* p = text.data();
+    const char* const end = p + text.size();
+    for (; p < end; p = line_end(p, end) + 1, ++line) {
       p = skip_blanks(p);
       if (*p == '\n' || *p == '#') continue;
-      if (left-- == 0) fail(k, p, message);
+      if (left-- == 0) fail(k, {line, message});
     }
+    throw InvalidInput(kChanged);
   }
 
+  // The line that has `at` in it, in the piece that would begin at `begin`, is too long.
+  [[noreturn]] void fail_at_long_line(std::size_t begin, std::size_t at) const {
+    std::string buffer;
+    std::size_t line = 1;
+    for (const Piece& piece : pieces_) line += counted(lines_of(piece, buffer)).lines;
+    line += counted(text_.read(begin, at, buffer)).lines;
+    throw InvalidInput(std::to_string(line) + ": found a line of more than " +
+                       std::to_string(options_.longest_line >> 20) + " MB; " + kLineAdvice);
+  }
+
+  const Text& text_;
   const SvmlightOptions options_;
   Pool& pool_;
-  std::string last_line_;  // where the text does not end with a line end, a copy that does
+  Buffers buffers_;
   std::vector<Piece> pieces_;
-  std::size_t most_rows_ = 0, most_entries_ = 0;
 };
 
 template <class T>
@@ -458,12 +590,11 @@ void write_rows(const View& rows, const double* labels, const std::int64_t* qid,
 }  // namespace
 
 template <class Value>
-SvmlightData<Value> read_svmlight(std::string_view text, const SvmlightOptions& options,
-                                  Pool& pool) {
+SvmlightData<Value> read_svmlight(const Text& text, const SvmlightOptions& options, Pool& pool) {
   return Reader(text, options, pool).read<Value>();
 }
-template SvmlightData<float> read_svmlight(std::string_view, const SvmlightOptions&, Pool&);
-template SvmlightData<double> read_svmlight(std::string_view, const SvmlightOptions&, Pool&);
+template SvmlightData<float> read_svmlight(const Text&, const SvmlightOptions&, Pool&);
+template SvmlightData<double> read_svmlight(const Text&, const SvmlightOptions&, Pool&);
 
 std::string write_svmlight(const Rows& rows, const double* labels, const std::int64_t* qid,
                            int index_base, Range range, Pool& pool) {

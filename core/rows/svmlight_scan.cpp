@@ -21,7 +21,8 @@ MAXMARGIN_CLONES std::size_t count_colons(const char* text, std::size_t size) {
   std::size_t total = 0, at = 0;
   for (; at + kBlock <= size; at += kBlock) {
     std::uint8_t colons = 0;
-    for (std::size_t k = 0; k < kBlock; ++k) colons += text[at + k] == ':';
+    for (std::size_t k = 0; k < kBlock; ++k)
+      colons = static_cast<std::uint8_t>(colons + (text[at + k] == ':'));
     total += colons;
   }
   for (; at < size; ++at) total += text[at] == ':';

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 class Status(StrEnum):
     """Why a run ended."""
 
-    OPTIMAL = "optimal"  # the gap is within the tolerance
+    OPTIMAL = "optimal"  # the relative gap is within the tolerance
+    RULE_MET = "rule_met"  # another stopping rule that was asked for holds; the gap may be larger
     MAX_ITER = "max_iter"
     MAX_TIME = "max_time"
     INTERRUPTED = "interrupted"  # Ctrl-C
@@ -37,11 +38,33 @@ class Status(StrEnum):
     STALLED = "stalled"  # rounding error: no further progress is possible in float64
 
 
+REASONS = {
+    Status.RULE_MET: "the stopping rule that was asked for holds",
+    Status.MAX_ITER: "iteration limit",
+    Status.MAX_TIME: "time limit",
+    Status.INTERRUPTED: "interrupted",
+    Status.CALLBACK: "the callback asked to stop",
+    Status.ROWS_LOST: "part of the data could no longer be read",
+    Status.STALLED: "rounding errors leave no room for progress",
+}
+
+NO_BOUND = 1e-6  # a lower bound below so much of P tells nothing
+LEAST_EXCESS = 1e-11  # closer than that float64 cannot tell
+ROUNDING = 1e-9  # of P by which D may be above it and yet be equal but for rounding errors
+
+
+def enclose(primal: float, dual: float) -> bool:
+    """Whether two numbers can be an objective and a lower bound on it."""
+    return math.isfinite(primal) and math.isfinite(dual) and dual <= primal * (1 + ROUNDING)
+
+
 @dataclass(frozen=True)
 class Certificate:
     """How good an answer is: no answer can have an objective below `dual`.
 
-    `primal` and `dual` are computed in float64 over all rows from the answer returned.
+    `primal` and `dual` are computed in float64 over all rows from the answer returned. Where they
+    cannot be an objective and a lower bound on it, rounding errors rule, and the status says so:
+    nothing is `optimal` then. `tol` is the relative gap that was asked for, where that is known.
     """
 
     primal: float
@@ -49,6 +72,11 @@ class Certificate:
     status: Status
     n_iter: int
     seconds: float
+    tol: float | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.status is Status.OPTIMAL and not enclose(self.primal, self.dual):
+            object.__setattr__(self, "status", Status.STALLED)
 
     @property
     def gap(self) -> float:
@@ -60,14 +88,37 @@ class Certificate:
         return self.gap / self.primal if self.primal > 0 else 0.0
 
     def __str__(self) -> str:
-        return (
-            f"objective {self.primal:.6g}, at most {max(self.relative_gap, 0.0):.2g} above the "
-            f"best possible ({self.status}, {self.n_iter} iterations, {self.seconds:.3g} s)"
-        )
+        return f"objective {self.primal:.6g}, {self.quality} ({self._ending}{self._effort})"
+
+    @property
+    def quality(self) -> str:
+        """How far the objective is from the best possible one, at most, in words."""
+        if not enclose(self.primal, self.dual) or self.dual < NO_BOUND * self.primal:
+            return "nothing known yet about how close to the best possible that is"
+        excess = self.gap / self.dual if self.primal > 0 else 0.0
+        if excess > 1:
+            times = float(f"{self.primal / self.dual:.2g}")
+            return f"at most {times:g} times the best possible"
+        return f"within {percent(max(excess, LEAST_EXCESS))} of the best possible"
+
+    @property
+    def _ending(self) -> str:
+        if self.status is Status.OPTIMAL:
+            return ""
+        missed = "stopped early"
+        if self.tol is not None and self.status is not Status.RULE_MET:
+            missed = f"tolerance {percent(self.tol)} not reached"
+        return f"{missed}: {REASONS[self.status]}; "
+
+    @property
+    def _effort(self) -> str:
+        plural = "" if self.n_iter == 1 else "s"
+        return f"{self.n_iter} iteration{plural}, {self.seconds:.3g} s"
 
     def as_dict(self) -> dict[str, float | int | str]:
         """Plain values, for JSON and model files."""
-        return {
+        asked: dict[str, float | int | str] = {} if self.tol is None else {"tol": self.tol}
+        return asked | {
             "primal": self.primal,
             "dual": self.dual,
             "gap": self.gap,
@@ -76,6 +127,11 @@ class Certificate:
             "n_iter": self.n_iter,
             "seconds": self.seconds,
         }
+
+
+def percent(share: float) -> str:
+    """A share for people: two digits, no more of them than are known."""
+    return f"{100 * share:.2g} %"
 
 
 @dataclass(frozen=True)
@@ -92,14 +148,14 @@ class Progress:
         return (self.primal - self.dual) / self.primal if self.primal > 0 else 0.0
 
 
-Callback = Callable[[Progress], bool | None]
+Callback = Callable[[Any], bool | None]
 
 
 @dataclass
 class Settings:
     """What a solver is told besides the problem. A callback that returns True ends the run.
 
-    `stop` is the flag that Ctrl-C or the clock raises (`solvers.run.interruptible`).
+    `stop` is the flag that Ctrl-C or the clock raises (`solvers.common.run.interruptible`).
     """
 
     tol: float = 1e-3

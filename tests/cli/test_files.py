@@ -94,7 +94,7 @@ def test_info_about_nothing(run, folder):
 def test_demo_shows_the_certificate_the_accuracy_and_a_picture(run, folder):
     outcome = run("demo")
     assert outcome.exit_code == 0, outcome.stderr
-    assert "above the best possible" in outcome.stdout
+    assert "of the best possible" in outcome.stdout
     assert "accuracy" in outcome.stdout
     assert "tolerance 0.0001 reached" in outcome.stdout
     assert load_model("maxmargin-demo/adult.model").certificate.relative_gap <= 1e-4

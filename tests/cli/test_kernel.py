@@ -62,7 +62,7 @@ def test_bad_values_are_one_sentence(folder, run):
         (["--memory", "lots"], "memory must be"),
     ):
         outcome = run("train", "--kind", "kernel", *options, "two.svm", "m")
-        assert outcome.exit_code == 1
-        assert message in outcome.stderr
+        assert outcome.exit_code == (2 if "gamma" in message else 1)
+        assert message in " ".join(outcome.stderr.replace("│", " ").split())
         assert not (folder / "m").exists()
     assert run("cv", "--kind", "kernel", "--gammas", "a,b", "two.svm").exit_code == 2

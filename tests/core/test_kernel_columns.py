@@ -7,8 +7,8 @@ from tests.solvers.brute_force import kernel_block
 
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
-from maxmargin.solvers.kernels import Kernel
-from maxmargin.solvers.subspace import squared_norms
+from maxmargin.solvers.kernel.gram import Kernel
+from maxmargin.solvers.subspace.span import squared_norms
 
 KERNELS = [
     Kernel("rbf", 0.7),
@@ -25,7 +25,7 @@ LAYOUTS = {
 
 def columns(X, points, kernel, threads=1):
     rows = ArrayRows(X, pool=_core.Pool(threads))
-    out = np.empty((len(points), rows.n), dtype=np.float32)
+    out = np.empty((len(points), rows.n))
     _core.kernel_columns(
         kernel.function,
         rows.core,
@@ -46,7 +46,7 @@ def test_columns_are_kernel_values(kernel, layout, dtype):
     X = (rng.normal(size=(700, 5)) * (rng.random((700, 5)) < 0.6)).astype(dtype)
     points = rng.normal(size=(3, 5))
     wanted = kernel_block(kernel, points, X.astype(np.float64))
-    assert np.allclose(columns(LAYOUTS[layout](X), points, kernel), wanted, rtol=1e-5, atol=1e-6)
+    assert np.allclose(columns(LAYOUTS[layout](X), points, kernel), wanted, rtol=1e-12, atol=1e-13)
 
 
 def test_threads_do_not_change_a_bit():
@@ -65,7 +65,7 @@ def test_distances_of_dense_rows_far_away_keep_their_digits():
 
 def test_shapes_that_do_not_fit_are_refused():
     rows = ArrayRows(np.ones((4, 3)))
-    out = np.empty((1, 4), dtype=np.float32)
+    out = np.empty((1, 4))
     with pytest.raises(ValueError, match="points"):
         _core.kernel_columns(
             KERNELS[0].function, rows.core, np.ones(4), np.ones((1, 2)), np.ones(1), out, rows.pool

@@ -68,9 +68,9 @@ def bias(request):
 
 def vectors(rows):
     rng = np.random.default_rng(2)
-    w, l = rng.normal(size=rows.width), rng.normal(size=rows.n)  # noqa: E741
-    l[rng.random(rows.n) < 0.5] = 0.0
-    return w, l
+    w, subgrad = rng.normal(size=rows.width), rng.normal(size=rows.n)
+    subgrad[rng.random(rows.n) < 0.5] = 0.0
+    return w, subgrad
 
 
 def close(ours, theirs):
@@ -79,11 +79,11 @@ def close(ours, theirs):
 
 def test_products_equal_those_of_numpy(X, bias, svm):
     rows, full = ArrayRows(X, bias), svm.with_bias(X, bias)
-    w, l = vectors(rows)  # noqa: E741
-    h = np.abs(l)
+    w, subgrad = vectors(rows)
+    h = np.abs(subgrad)
     assert (rows.n, rows.width) == full.shape
-    close(rows.predict(w), full @ w)
-    close(rows.combine(l), full.T @ l)
+    close(rows.matvec(w), full @ w)
+    close(rows.rmatvec(subgrad), full.T @ subgrad)
     close(rows.squared_norms(), (full**2).sum(axis=1))
     close(rows.gram(h), (full.T * h) @ full)
     close(rows.hessian_product(h, w), (full.T * h) @ (full @ w))
@@ -92,16 +92,16 @@ def test_products_equal_those_of_numpy(X, bias, svm):
 def test_products_are_the_same_for_any_number_of_threads(X, bias):
     def everything(threads):
         rows = ArrayRows(X, bias, _core.Pool(threads))
-        w, l = vectors(rows)  # noqa: E741
-        h = np.abs(l)
+        w, subgrad = vectors(rows)
+        h = np.abs(subgrad)
         return [
-            rows.predict(w),
-            rows.combine(l),
+            rows.matvec(w),
+            rows.rmatvec(subgrad),
             rows.squared_norms(),
             rows.gram(h),
             rows.hessian_product(h, w),
-            np.array([rows.inner(l, h)]),
-            rows.blend(0.3, l, 0.7, h),
+            np.array([rows.inner(subgrad, h)]),
+            rows.axpby(0.3, subgrad, 0.7, h),
         ]
 
     alone = everything(1)
@@ -112,14 +112,14 @@ def test_products_are_the_same_for_any_number_of_threads(X, bias):
 
 @pytest.mark.parametrize("step", [2, 7])
 def test_every_so_many_rows_can_be_used_where_they_lie(X, bias, step, svm):
-    rows, full = ArrayRows(X, bias).thinned(step), svm.with_bias(X, bias)[::step]
-    w, l = vectors(rows)  # noqa: E741
-    h = np.abs(l)
+    rows, full = ArrayRows(X, bias).subsample(step), svm.with_bias(X, bias)[::step]
+    w, subgrad = vectors(rows)
+    h = np.abs(subgrad)
     assert rows.n == len(full)
-    close(rows.predict(w), full @ w)
-    close(rows.combine(l), full.T @ l)
+    close(rows.matvec(w), full @ w)
+    close(rows.rmatvec(subgrad), full.T @ subgrad)
     close(rows.gram(h), (full.T * h) @ full)
-    close(rows.thinned(3).predict(w), full[::3] @ w)
+    close(rows.subsample(3).matvec(w), full[::3] @ w)
 
 
 def test_a_thinned_gram_stands_for_the_rows_left_out(svm):
@@ -135,12 +135,12 @@ def test_the_view_looks_at_the_array_itself(kind):
     X = KINDS[kind](np.float32)
     rows = ArrayRows(X)
     w = np.ones(rows.width)
-    before = rows.predict(w)
+    before = rows.matvec(w)
     if sp.issparse(X):
         X.data *= 2
     else:
         X *= 2
-    close(rows.predict(w), 2 * before)
+    close(rows.matvec(w), 2 * before)
 
 
 def test_numpy_allocates_nothing_of_the_size_of_the_rows(kind):
@@ -149,7 +149,7 @@ def test_numpy_allocates_nothing_of_the_size_of_the_rows(kind):
     ArrayRows(X)  # whatever scipy caches about a matrix is cached now
     tracemalloc.start()
     rows = ArrayRows(X)
-    rows.combine(rows.predict(np.ones(rows.width)))
+    rows.rmatvec(rows.matvec(np.ones(rows.width)))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 3 * 8 * (rows.n + rows.width) + 20_000
@@ -161,10 +161,10 @@ def test_memory_mapped_rows_are_used_through_the_map(tmp_path, svm):
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     rows = ArrayRows(mapped, 1.0)
-    w, l = vectors(rows)  # noqa: E741
+    w, subgrad = vectors(rows)
     full = svm.with_bias(X, 1.0)
-    close(rows.predict(w), full @ w)
-    close(rows.combine(l), full.T @ l)
+    close(rows.matvec(w), full @ w)
+    close(rows.rmatvec(subgrad), full.T @ subgrad)
 
 
 def test_memory_mapped_csr_is_used_through_the_map(tmp_path, svm):
@@ -175,14 +175,14 @@ def test_memory_mapped_csr_is_used_through_the_map(tmp_path, svm):
     mapped = sp.csr_matrix(tuple(parts), shape=X.shape, copy=False)
     rows = ArrayRows(mapped)
     w, _ = vectors(rows)
-    close(rows.predict(w), X.toarray().astype(float) @ w)
+    close(rows.matvec(w), X.toarray().astype(float) @ w)
 
 
 def test_the_rows_keep_their_arrays_alive():
     rows = ArrayRows(values(np.float64))
-    thin = rows.thinned(2)
+    thin = rows.subsample(2)
     del rows
-    close(thin.predict(np.ones(D)), values(np.float64)[::2].sum(axis=1))
+    close(thin.matvec(np.ones(D)), values(np.float64)[::2].sum(axis=1))
 
 
 @pytest.mark.parametrize(
@@ -213,9 +213,9 @@ def test_the_rows_keep_their_arrays_alive():
 def test_what_cannot_be_used_in_place_is_converted(X):
     full = np.asarray(X).astype(np.float64)
     rows = ArrayRows(X)
-    w, l = vectors(rows)  # noqa: E741
-    close(rows.predict(w), full @ w)
-    close(rows.combine(l), full.T @ l)
+    w, subgrad = vectors(rows)
+    close(rows.matvec(w), full @ w)
+    close(rows.rmatvec(subgrad), full.T @ subgrad)
 
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])
@@ -226,10 +226,10 @@ def test_unsorted_and_repeated_entries_count_as_scipy_counts_them(index, svm):
     X = sp.csr_matrix((rng.normal(size=starts[-1]), indices, starts), shape=(500, D))
     assert not X.has_canonical_format
     rows, full = ArrayRows(X, 1.0), svm.with_bias(X.copy(), 1.0)
-    w, l = vectors(rows)  # noqa: E741
-    h = np.abs(l)
-    close(rows.predict(w), full @ w)
-    close(rows.combine(l), full.T @ l)
+    w, subgrad = vectors(rows)
+    h = np.abs(subgrad)
+    close(rows.matvec(w), full @ w)
+    close(rows.rmatvec(subgrad), full.T @ subgrad)
     close(rows.squared_norms(), (full**2).sum(axis=1))
     close(rows.gram(h), (full.T * h) @ full)
     np.testing.assert_array_equal(X.indices, indices)  # the user's matrix is left alone
@@ -240,7 +240,7 @@ def test_other_sparse_formats_are_converted(format):
     X = sparse(np.float64, np.int32)
     rows = ArrayRows(X.asformat(format))
     w, _ = vectors(rows)
-    close(rows.predict(w), X @ w)
+    close(rows.matvec(w), X @ w)
 
 
 def corrupt(data, indices, starts, d=3, index=np.int32):
@@ -300,11 +300,11 @@ def test_numbers_that_are_not_finite_are_noticed(dtype):
 def test_vectors_of_the_wrong_length_are_refused():
     rows = ArrayRows(values(np.float64))
     with pytest.raises(ValueError, match=f"w has {D + 1} entries; expected {D}"):
-        rows.predict(np.zeros(D + 1))
+        rows.matvec(np.zeros(D + 1))
     with pytest.raises(ValueError, match=f"l has {D} entries; expected {N}"):
-        rows.combine(np.zeros(D))
+        rows.rmatvec(np.zeros(D))
     with pytest.raises(ValueError, match="step"):
-        rows.thinned(0)
+        rows.subsample(0)
 
 
 def test_more_than_2_to_the_31_entries_are_reached_by_int64():
@@ -321,9 +321,9 @@ def test_more_than_2_to_the_31_entries_are_reached_by_int64():
     rows = _core.sparse_rows(data, indices, starts, 3, 0.0)
     full, pool = np.array([[1, 0, 2], [0, 3, 0], [4, 5, 6]], dtype=float), _core.Pool(2)
     w, p, a = np.array([1.0, 10.0, 100.0]), np.empty(3), np.empty(3)
-    _core.predict(rows, w, p, pool)
+    _core.matvec(rows, w, p, pool)
     np.testing.assert_array_equal(p, full @ w)
-    _core.combine(rows, w, a, pool)
+    _core.rmatvec(rows, w, a, pool)
     np.testing.assert_array_equal(a, full.T @ w)
     assert rows.nnz == 6
 

@@ -10,8 +10,8 @@ def drawn(t, n, seed=0):
     """t sets of n rows: as a matrix, and as the core keeps them."""
     L = (np.random.default_rng(seed).random((t, n)) < 0.4).astype(float)
     sets = _core.RowSets(n)
-    for l in L:  # noqa: E741
-        sets.append(-3.5 * l)
+    for subgrad in L:
+        sets.append(-3.5 * subgrad)
     return L, sets
 
 

@@ -30,15 +30,15 @@ def test_the_clock_raises_the_flag():
 def test_a_raised_flag_ends_products(threads):
     stop = _core.Stop()
     rows = ArrayRows(np.ones((100, 3)), pool=_core.Pool(threads, stop))
-    rows.predict(np.ones(3))
+    rows.matvec(np.ones(3))
     stop.interrupt()
     with pytest.raises(_core.Stopped):
-        rows.predict(np.ones(3))
+        rows.matvec(np.ones(3))
 
 
 def test_a_pool_without_a_flag_runs_to_the_end():
     assert _core.Pool(3).threads == 3
-    assert ArrayRows(np.ones((5, 2)), pool=_core.Pool(3)).predict(np.ones(2)).tolist() == [2] * 5
+    assert ArrayRows(np.ones((5, 2)), pool=_core.Pool(3)).matvec(np.ones(2)).tolist() == [2] * 5
 
 
 def test_threads_end_with_their_pool():
@@ -58,13 +58,13 @@ def test_threads_end_with_their_pool():
 
 def test_pools_of_different_threads_do_not_meet():
     X = np.random.default_rng(0).normal(size=(5000, 20))
-    expected = ArrayRows(X).predict(np.ones(20))
+    expected = ArrayRows(X).matvec(np.ones(20))
     wrong = []
 
     def work():
         rows = ArrayRows(X, pool=_core.Pool(2))
         for _ in range(20):
-            if not np.array_equal(rows.predict(np.ones(20)), expected):
+            if not np.array_equal(rows.matvec(np.ones(20)), expected):
                 wrong.append(True)
 
     workers = [threading.Thread(target=work) for _ in range(8)]

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 from maxmargin import data
-from maxmargin.data.files import COMPRESSIONS
+from maxmargin.data.formats.compression import COMPRESSIONS
 
 TEXT = b"".join(b"%d 1:%d.5 2:0.25\n" % (i % 2, i) for i in range(20_000))
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maxmargin import data
-from maxmargin.data.files import Content
-from maxmargin.data.reading import recognise
+from maxmargin.data.formats.content import Content
+from maxmargin.data.formats.reading import recognise
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ import pytest
 import scipy.sparse as sp
 
 from maxmargin import data
-from maxmargin.data import DataError, table_sources, text_sources
+from maxmargin.data import DataError
+from maxmargin.data.stream import table_sources, text_sources
 
 from .test_store import whole
 
@@ -21,7 +22,7 @@ from .test_store import whole
 def small_pieces(monkeypatch):
     monkeypatch.setattr(text_sources.pieces, "__defaults__", (400,))
     monkeypatch.setattr(table_sources, "BLOCK_BYTES", 2000)
-    from maxmargin.data import csv_text
+    from maxmargin.data.formats import csv_text
 
     monkeypatch.setattr(csv_text, "_BLOCK", 400)
 

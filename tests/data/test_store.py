@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from maxmargin import _core, data
 from maxmargin.data import DataError
-from maxmargin.data.store_layout import KEY
+from maxmargin.data.store.layout import KEY
 
 
 def rows(n=500, d=30, *, sparse=True, dtype=np.float32, seed=0):
@@ -126,7 +126,7 @@ def test_dtype_can_be_changed_on_the_way(path):
 
 @pytest.mark.parametrize("pieces", [1, 7])
 def test_shuffling_keeps_every_row_and_depends_on_the_seed_alone(path, monkeypatch, pieces):
-    from maxmargin.data import shuffling
+    from maxmargin.data.store import shuffling
 
     n = 3000
     X = np.arange(n, dtype=np.float64)[:, None]
@@ -276,7 +276,7 @@ def test_a_store_replaced_while_it_is_in_use_is_noticed(stored):
 
 
 def test_a_newer_version_is_refused(stored, monkeypatch):
-    from maxmargin.data import store_layout
+    from maxmargin.data.store import layout as store_layout
 
     monkeypatch.setattr(store_layout, "VERSION", 0)
     with pytest.raises(DataError, match="is a row store of version 1; expected at most 0; update"):
@@ -298,7 +298,7 @@ def test_a_failed_conversion_leaves_nothing(path):
 
 
 def test_rows_of_different_columns_are_refused(path):
-    from maxmargin.data.sources import JoinedSource
+    from maxmargin.data.stream.sources import JoinedSource
 
     X = np.eye(3, dtype=np.float32)
     first = data.ArraySource(X, np.arange(3))
@@ -345,3 +345,15 @@ def test_checksums_are_crc32c():
             assert _core.crc32c(part) == _core.crc32c_by_tables(part)
         assert _core.crc32c(bytes_[cut:], _core.crc32c(bytes_[:cut])) == _core.crc32c(bytes_)
     assert _core.crc32c(bytes_) != zlib.crc32(bytes_.tobytes())
+
+
+def test_a_block_that_says_it_is_the_end_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "s.arrow"
+    monkeypatch.setattr(_core, "crc32c", lambda *_: 0)  # as if whoever wrote it had meant it
+    data.write_store(data.ArraySource(np.eye(4), np.array([1, -1, 1, -1])), path)
+    begin = data.open_source(path)._store.spans[0].message.begin
+    content = bytearray(path.read_bytes())
+    content[begin + 4 : begin + 8] = bytes(4)  # a length of 0 ends a stream of Arrow messages
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"s\.arrow: block 1 of 1.* cannot be read"):
+        data.open(path)

@@ -230,7 +230,7 @@ def test_what_cannot_be_fitted_is_refused_with_what_to_do(client, rows, tmp_path
     X, y = rows
     with pytest.raises(TypeError, match="expected a dask array"):
         LinearSVC(client=client).fit(X, y)
-    with pytest.raises(ValueError, match="on a cluster expected one of auto, ocas, cpa"):
+    with pytest.raises(ValueError, match="on a cluster; use one of auto, ocas, cpa"):
         LinearSVC(solver="newton", client=client).fit(cut(X, 2), cut(y, 2))
     with pytest.raises(ValueError, match="expected 3000, one a row"):
         LinearSVC(client=client).fit(cut(X, 2), cut(y[:-1], 2))

@@ -34,15 +34,15 @@ def objective(K, y, beta, C):
 def test_the_certificate_bounds_the_objective_of_the_returned_model():
     X, y = MOONS
     signs = np.where(y == 1, 1, -1)
-    model = KernelSVC(C=5.0, gamma=1.0, tol=1e-4, stopping="plain").fit(X, y)
+    model = KernelSVC(C=5.0, gamma=1.0, tol=1e-4).fit(X, y)
     beta = np.zeros(len(y))
     beta[model.support_] = model.dual_coef_[0]
     P = objective(rbf_kernel(X, gamma=1.0), signs, beta, 5.0)
     certificate = model.certificate_
     assert certificate.status is Status.OPTIMAL
-    assert pytest.approx(certificate.primal, rel=1e-4) == P
+    assert pytest.approx(certificate.primal, rel=1e-12) == P
     assert certificate.gap >= 0
-    assert certificate.normalised_gap <= 1e-4
+    assert certificate.relative_gap <= 1e-4
     assert model.history_ and model.n_iter_ == certificate.n_iter > 0
 
 
@@ -144,7 +144,7 @@ def test_the_answer_does_not_depend_on_the_number_of_threads():
 
 
 def test_limits_warn_and_keep_the_best_model():
-    with pytest.warns(ConvergenceWarning, match="max_iter after 3 iterations"):
+    with pytest.warns(ConvergenceWarning, match="iteration limit"):
         model = KernelSVC(C=100, tol=1e-9, max_iter=3).fit(*MOONS)
     assert model.certificate_.status is Status.MAX_ITER
     assert model.certificate_.gap > 0
@@ -201,9 +201,9 @@ def test_verbose_writes_to_stderr_only(capsys):
         ({"multi_class": "all"}, "multi_class must be"),
         ({"memory": "much"}, "memory must be"),
         ({"memory": 100}, "is too small: 3 kernel rows"),
-        ({"max_iter": -1}, "max_iter must be positive"),
+        ({"max_iter": -1}, "max_iter must be a positive whole number"),
         ({"n_jobs": 0}, "n_jobs must be"),
-        ({"class_weight": {0: -1}}, "class_weight must"),
+        ({"class_weight": {0: -1}}, "class_weight of label 0 must"),
         ({"kernel": "precomputed"}, "square matrix"),
         ({"kernel": lambda A, B: np.zeros(3)}, "returned an array of shape"),
         ({"kernel": lambda A, B: -(A @ B.T)}, "not positive definite"),
@@ -215,7 +215,7 @@ def test_bad_parameters_are_refused(options, message):
 
 
 def test_one_class_is_refused():
-    with pytest.raises(ValueError, match="one class: 7"):
+    with pytest.raises(ValueError, match="one class only, 7"):
         KernelSVC().fit(np.eye(3), [7, 7, 7])
     with pytest.raises(ValueError, match="at least two classes"):
         KernelSVC().fit(np.eye(3), [1, 2, 2], sample_weight=[0, 1, 1])

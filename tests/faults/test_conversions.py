@@ -65,7 +65,7 @@ def test_a_full_disk_is_reported_and_leaves_the_old_file(tmp_path, shuffle, old)
 @pytest.mark.parametrize("shuffle", [False, True])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_a_killed_conversion_leaves_nothing(tmp_path, shuffle, how):
-    from maxmargin.data.files import _open_unnamed
+    from maxmargin.data.atomic_files import _open_unnamed
 
     unnamed = _open_unnamed(tmp_path)
     if unnamed is None:
@@ -89,9 +89,9 @@ def test_unwritable_targets_are_named(tmp_path):
 
 
 def test_files_are_written_beside_where_they_must_have_a_name(tmp_path, monkeypatch):
-    from maxmargin.data import files
+    from maxmargin.data import atomic_files
 
-    monkeypatch.setattr(files, "_open_unnamed", lambda folder: None)
+    monkeypatch.setattr(atomic_files, "_open_unnamed", lambda folder: None)
     data.write_store(data.ArraySource(np.eye(2)), tmp_path / "x.arrow")
     assert os.listdir(tmp_path) == ["x.arrow"]
     assert data.open_source(tmp_path / "x.arrow").n == 2

@@ -80,17 +80,17 @@ def check_is_minimum(y, cost, p, dp, A0, B0, k):
 @pytest.mark.parametrize("n", [1, 7, 1000, 30001])
 def test_value_and_subgradient_equal_those_of_numpy(n):
     y, cost, p, _ = draw(n)
-    R, l = hinge(y, cost).evaluate(p)  # noqa: E741
+    R, subgrad = hinge(y, cost).evaluate(p)
     assert pytest.approx(values(y, cost, p).sum(), rel=1e-12) == R
     assert hinge(y, cost).value(p) == R
-    np.testing.assert_array_equal(l, np.where(y * p < 1, -cost * y, 0.0))
+    np.testing.assert_array_equal(subgrad, np.where(y * p < 1, -cost * y, 0.0))
     assert hinge(y, cost).at_zero == pytest.approx(cost.sum())
 
 
 def test_a_row_exactly_on_the_margin_costs_nothing():
-    R, l = hinge([1.0, -1.0, 1.0], 2.0).evaluate(np.array([1.0, -1.0, 0.0]))  # noqa: E741
+    R, subgrad = hinge([1.0, -1.0, 1.0], 2.0).evaluate(np.array([1.0, -1.0, 0.0]))
     assert R == 2.0
-    assert l.tolist() == [0.0, 0.0, -2.0]
+    assert subgrad.tolist() == [0.0, 0.0, -2.0]
 
 
 def test_rows_of_cost_zero_do_not_count():
@@ -105,14 +105,14 @@ def test_rows_of_cost_zero_do_not_count():
 def test_the_subgradient_bounds_the_loss_from_below():
     y, cost, p, dp = draw(300)
     loss = hinge(y, cost)
-    R, l = loss.evaluate(p)  # noqa: E741
+    R, subgrad = loss.evaluate(p)
     for k in (-3.0, -0.1, 0.1, 1.0, 10.0):
-        assert loss.value(p + k * dp) >= R + k * (l @ dp) - 1e-9
+        assert loss.value(p + k * dp) >= R + k * (subgrad @ dp) - 1e-9
 
 
 def test_a_thinned_loss_stands_for_all_rows():
     y, cost, p, _ = draw(100)
-    thin = hinge(y, cost).thinned(5)
+    thin = hinge(y, cost).subsample(5)
     assert thin.n == 20
     assert thin.value(p[::5]) == pytest.approx(5 * values(y, cost, p)[::5].sum())
     assert thin.at_zero == pytest.approx(5 * cost[::5].sum())

@@ -5,6 +5,7 @@ import pytest
 
 from maxmargin import _core
 from maxmargin.losses import measure_loss
+from maxmargin.losses.measures import number_taken
 
 POOL = _core.Pool(2)
 Y = np.array([1.0, 1, -1, -1, -1])
@@ -73,6 +74,25 @@ def test_both_classes_are_needed(measure):
         measure_loss(measure, np.ones(4), 1.0, POOL, k=1)
     with pytest.raises(ValueError, match="no positive row of positive weight"):
         measure_loss(measure, Y, 1.0, POOL, k=1, sample_weight=np.array([0.0, 0, 1, 1, 1]))
+
+
+def test_a_share_of_fractional_weights_is_not_rounded():
+    """Whether the weights are whole decides, not whether their sum is: that depends on rounding."""
+    balanced = np.array([2 / 3, 2 / 3, 2 / 3, 2.0])
+    assert balanced.sum() == 4
+    assert number_taken("recall_at_k", 0.19, balanced) == pytest.approx(0.76)
+    assert number_taken("recall_at_k", 0.19, np.ones(10)) == 2
+
+
+def test_products_that_are_whole_but_for_rounding_count_copies():
+    weight = np.array([49 * (1 / 49), 1.0, 1.0, 1.0, 1.0])
+    p = np.array([2.5, -1.4, 1.5, -0.5, -2.3])
+    nearly, whole, parts = (
+        measure_loss("f1", Y, 1.0, POOL, sample_weight=w).evaluate(p)[0]
+        for w in (weight, np.ones(5), weight * (1 + 1e-9))
+    )
+    assert weight[0] != 1
+    assert nearly == whole != pytest.approx(parts, rel=1e-6)
 
 
 @pytest.mark.parametrize("measure", ["f1", "prbep", "precision_at_k", "recall_at_k"])

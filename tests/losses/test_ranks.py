@@ -118,6 +118,15 @@ def test_weights_of_any_size_are_products_of_pairs(unit):
     np.testing.assert_allclose(l_unit / unit, grad, rtol=1e-12, atol=1e-15)
 
 
+@pytest.mark.parametrize("heavy", [0, 1])
+def test_a_light_row_beside_a_heavy_one_keeps_its_digits(heavy):
+    """The weight of the pairs is no difference of sums."""
+    weight = np.full(2, 1.61e-5)
+    weight[heavy] = 204001.0
+    loss = Ranks(np.array([1.0, 0.0]), 3.6e-7, POOL, sample_weight=weight)
+    assert loss.value(np.zeros(2)) == pytest.approx(3.6e-7 * weight.sum(), rel=1e-14)
+
+
 def test_many_queries_equal_the_mean_of_single_ones():
     rng = np.random.default_rng(9)
     n, Q = 9000, 300
@@ -156,7 +165,7 @@ def test_one_rank_is_refused():
 
 
 def test_queries_of_one_row_are_refused_when_there_is_nothing_else():
-    with pytest.raises(ValueError, match="within any one query"):
+    with pytest.raises(ValueError, match="within any one of the"):
         Ranks(np.arange(4.0), 1.0, POOL, qid=np.arange(4))
 
 
@@ -165,3 +174,31 @@ def test_predictions_that_overflow_are_refused():
     for bad in (np.nan, np.inf):
         with pytest.raises(ValueError, match="infinite or not a number"):
             loss.evaluate(np.array([0.0, bad, 1.0, 2.0]))
+
+
+def by_pairs(y, p, C, weight):
+    """The definition, pair by pair, in numpy's longest float."""
+    y, p, s = (np.asarray(v, dtype=np.longdouble) for v in (y, p, weight))
+    pairs = (y[:, None] > y[None, :]) * s[:, None] * s[None, :]
+    hinge = np.maximum(0, 1 - (p[:, None] - p[None, :]))
+    return float(C * s.sum() / pairs.sum() * (pairs * hinge).sum())
+
+
+@pytest.mark.parametrize("n", [3, 12, 40, 300])
+def test_the_value_of_nearly_ordered_rows_keeps_its_digits(n):
+    """What an evaluation loses: R is a millionth of C N, and weights span ten orders."""
+    rng = np.random.default_rng(n)
+    y, weight = np.arange(n, dtype=float), 10.0 ** rng.uniform(-5, 5, n)
+    p = y * (1 - 1e-9) + 1e-9 * rng.normal(size=n)
+    loss = Ranks(y, 1e6, _core.Pool(1), sample_weight=weight)
+    assert loss.value(p) == pytest.approx(by_pairs(y, p, 1e6, weight), rel=1e-7)
+    assert loss.value(1e150 * (y - n)) == 0
+
+
+def test_the_value_of_many_pairs_is_that_of_an_evaluation():
+    rng = np.random.default_rng(0)
+    y, p = rng.integers(3, size=3000), rng.normal(size=3000)
+    loss = Ranks(y, 1.0, _core.Pool(1))
+    assert not loss.core.has_few_pairs
+    assert loss.value(p) == loss.evaluate(p)[0]
+    assert loss.core.value(p) == pytest.approx(loss.value(p), rel=1e-12)

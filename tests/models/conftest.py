@@ -32,7 +32,7 @@ def multiclass():
         certificates=(certificate(), certificate(3.0, 2.0), certificate()),
         solver="ocas",
         feature_names=tuple("abcde"),
-        parameters={"C": 1.0, "max_time": None, "fit_intercept": True},
+        parameters={"C": 1.0, "max_iter": None, "fit_intercept": True},
     )
 
 

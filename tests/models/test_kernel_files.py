@@ -9,15 +9,17 @@ from safetensors.numpy import load_file, save_file
 from sklearn.datasets import load_iris, make_moons
 
 from maxmargin.models import KernelModel, load_model, save
-from maxmargin.models.kernel_training import KernelPlan, stratified_folds, train
 from maxmargin.models.libsvm_text import write
+from maxmargin.training.kernel import stratified_folds, train
+
+from ..plans import kernel_plan
 
 MOONS = make_moons(120, noise=0.2, random_state=0)
 IRIS = load_iris(return_X_y=True)
 
 
 def trained(X, y, **plan):
-    return train(X, y, 2.0, KernelPlan(**plan)).model
+    return train(X, y, kernel_plan(C=2.0, **plan)).model
 
 
 # ---------------------------------------------------------------- our files

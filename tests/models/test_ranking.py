@@ -24,7 +24,7 @@ CASES = {
     "rank": (maxmargin.RankSVM(C=0.5, tol=1e-2), lambda grade: grade),
     "ordinal": (maxmargin.OrdinalSVC(C=0.5, class_weight={1: 2.0}), lambda grade: grade),
     "ordinal words": (maxmargin.OrdinalSVC(order=WORDS.tolist()), lambda grade: WORDS[grade]),
-    "measure": (maxmargin.MeasureSVC("fbeta", beta=2.0, max_time=60), lambda grade: grade > 1),
+    "measure": (maxmargin.MeasureSVC("fbeta", beta=2.0, max_iter=1000), lambda grade: grade > 1),
     "measure at k": (
         maxmargin.MeasureSVC("precision_at_k", k=20, class_weight={True: 2}),
         lambda grade: grade > 1,

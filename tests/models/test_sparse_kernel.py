@@ -10,8 +10,10 @@ import scipy.sparse as sp
 import maxmargin
 from maxmargin.models import SparseKernelModel, load_model, save
 from maxmargin.models.onnx_export import to_onnx
-from maxmargin.models.sparse_kernel_training import SparseKernelPlan, train
-from maxmargin.solvers.kernels import Kernel
+from maxmargin.solvers.kernel.gram import Kernel
+from maxmargin.training.subspace import train
+
+from ..plans import sparse_kernel_plan
 
 
 def rings(classes=2, n=240, seed=0):
@@ -27,7 +29,7 @@ def trained(classes=2, names=None, sparse=False, dtype=np.float64, **plan):
     X = sp.csr_matrix(X) if sparse else X
     y = y if names is None else np.array(names)[y]
     plan = {"n_basis": 12, "C": 10.0, "gamma": 1.0} | plan
-    return X, y, train(X, y, SparseKernelPlan(**plan)).model
+    return X, y, train(X, y, sparse_kernel_plan(**plan)).model
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -8,8 +8,8 @@ from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
 from maxmargin.losses import Hinge
 from maxmargin.problem import Settings, Status
-from maxmargin.solvers import bundle
-from maxmargin.solvers.reduced_qp import IDLE_LIMIT, Planes
+from maxmargin.solvers.linear import bundle
+from maxmargin.solvers.linear.reduced_qp import IDLE_LIMIT, Planes
 
 METHODS = ["ocas", "cpa"]
 
@@ -23,13 +23,13 @@ class CountingRows:
     def __getattr__(self, name):
         return getattr(self._rows, name)
 
-    def predict(self, w):
+    def matvec(self, w):
         self.predicted += 1
-        return self._rows.predict(w)
+        return self._rows.matvec(w)
 
-    def combine(self, l):  # noqa: E741
+    def rmatvec(self, subgrad):
         self.combined += 1
-        return self._rows.combine(l)
+        return self._rows.rmatvec(subgrad)
 
 
 @pytest.fixture(params=METHODS)
@@ -161,6 +161,9 @@ def test_idle_planes_are_dropped_along_the_way(svm, monkeypatch):
 class LineSearched:
     """A loss that is searched along a line by evaluating it, as any convex loss can be."""
 
+    def value(self, p):
+        return self.evaluate(p)[0]
+
     def search(self, p, dp, A0, B0):
         def G(k):
             return 0.5 * k * k * A0 + k * B0 + self.evaluate(p + k * dp)[0]
@@ -232,16 +235,16 @@ class PlainRows:
     def zeros(self):
         return np.zeros(self.n)
 
-    def predict(self, w):
+    def matvec(self, w):
         return self.X @ w
 
-    def combine(self, l):  # noqa: E741
-        return self.X.T @ l
+    def rmatvec(self, subgrad):
+        return self.X.T @ subgrad
 
     def inner(self, x, y):
         return float(x @ y)
 
-    def blend(self, alpha, x, beta, y):
+    def axpby(self, alpha, x, beta, y):
         return alpha * x + beta * y
 
 
@@ -276,19 +279,19 @@ def at_start(loss):
 
 def test_the_next_plane_touches_between_the_best_point_and_the_new_one():
     rows, best, p_t = at_start(loss := Squared(np.ones(3), 2.0))
-    p_c, R_c, l = bundle.next_touch(rows, loss, best, p_t, moved=True)  # noqa: E741
+    p_c, R_c, subgrad = bundle.next_touch(rows, loss, best, p_t, moved=True)
     np.testing.assert_allclose(p_c, (1 - bundle.MU) * best.p + bundle.MU * p_t)
     R, l_there = loss.evaluate(p_c)
     assert R_c == R
-    np.testing.assert_array_equal(l, l_there)
+    np.testing.assert_array_equal(subgrad, l_there)
 
 
 def test_the_next_plane_touches_at_a_new_best_point_where_the_subgradient_is_known():
     rows, best, p_t = at_start(loss := Remembering(np.ones(3), 2.0))
     moved = bundle.line_search(rows, loss, best, p_t, p_t)
-    p_c, R_c, l = bundle.next_touch(rows, loss, moved, p_t, moved=True)  # noqa: E741
+    p_c, R_c, subgrad = bundle.next_touch(rows, loss, moved, p_t, moved=True)
     assert p_c is moved.p and R_c == moved.R
-    np.testing.assert_allclose(l, loss.evaluate(moved.p)[1])
+    np.testing.assert_allclose(subgrad, loss.evaluate(moved.p)[1])
 
 
 def test_a_best_point_that_did_not_move_is_not_touched_twice():

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from maxmargin.data.arrays import ArrayRows
-from maxmargin.models.training import Start
 from maxmargin.problem import Status
-from maxmargin.solvers import newton
+from maxmargin.solvers.linear import newton
+from maxmargin.training.choice import Start
 
 SOLVERS = ["newton", "dual", "ocas", "cpa"]
 
@@ -144,3 +144,8 @@ def test_newton_does_not_start_blas_threads(svm, monkeypatch):
     with threadpoolctl.threadpool_limits(3, user_api="blas"):
         svm.solve("newton", *svm.blobs(100, 20))
     assert max(seen, default=1) == 1
+
+
+def test_newtons_line_search_goes_on_where_the_curvature_underflows():
+    k = newton.bracketed_newton(lambda k: (k - 3.0, 0.0), 0.01)
+    assert k == pytest.approx(3.0, abs=0.01)

@@ -7,9 +7,9 @@ import scipy.sparse as sp
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
 from maxmargin.losses.hinge import Hinge
-from maxmargin.problem import Settings
-from maxmargin.solvers import dual_descent
-from maxmargin.solvers.bundle import Point, line_search
+from maxmargin.problem import Settings, Status
+from maxmargin.solvers.linear import dual_descent
+from maxmargin.solvers.linear.bundle import Point, line_search
 
 
 class Descent:
@@ -23,7 +23,7 @@ class Descent:
         self.loss = Hinge(self.y, C, self.pool)
         self.w = np.zeros(self.rows.width)
         if a0 is not None:
-            self.w[:] = self.rows.combine(a0 * self.y)
+            self.w[:] = self.rows.rmatvec(a0 * self.y)
         self.core = _core.DualDescent(self.rows.core, self.loss.q, a0, self.w, 0)
 
     @property
@@ -64,17 +64,17 @@ def test_a_look_sums_over_all_rows(svm, threads):
     descent = Descent(svm, threads=threads)
     for _ in range(3):
         descent.core.epoch(descent.pool)
-    p, a, q = descent.rows.predict(descent.w), descent.a, descent.loss.q
+    p, a, q = descent.rows.matvec(descent.w), descent.a, descent.loss.q
     a_sum, wv, hinge = descent.core.look(p, descent.pool)
     assert a_sum == pytest.approx(a.sum(), rel=1e-12)
-    assert wv == pytest.approx(descent.w @ descent.rows.combine(a * descent.y), rel=1e-9)
+    assert wv == pytest.approx(descent.w @ descent.rows.rmatvec(a * descent.y), rel=1e-9)
     assert hinge == pytest.approx(np.maximum(0, np.abs(q) - q * p).sum(), rel=1e-12)
 
 
 def test_a_look_at_a_start_leaves_only_rows_that_violate_optimality(svm):
     a0 = np.full(20_000, 0.001)
     descent = Descent(svm, C=0.001, a0=a0)
-    p = descent.rows.predict(descent.w)
+    p = descent.rows.matvec(descent.w)
     descent.core.look(p, descent.pool)
     assert descent.core.active == np.count_nonzero(descent.y * p >= 1) < 20_000
 
@@ -92,11 +92,35 @@ def test_a_w_that_has_drifted_is_computed_anew(svm):
     assert bound == pytest.approx(descent.D(), rel=1e-12)
 
 
+def test_a_w_that_is_zero_while_its_sum_is_not_does_not_end_a_run(svm):
+    """``<w, v> = ||w||^2 = 0``: nothing but a fresh v tells that this w is not that of a."""
+    descent = Descent(svm, C=1e-5, a0=np.full(20_000, 1e-5))
+    descent.w[:] = 0
+    best = dual_descent.Best(descent.rows, descent.loss, tol=1e-9)
+    best.look(descent.rows, descent.loss, descent.core, descent.w)
+    v = descent.rows.rmatvec(descent.a * descent.y)
+    np.testing.assert_allclose(descent.w, v, rtol=1e-12)
+    assert pytest.approx(descent.D(), rel=1e-12) == best.D
+
+
+@pytest.mark.parametrize("a0", [0.001, 0.0005, 0.0])
+def test_a_fresh_sum_is_the_same_from_either_bound(svm, a0):
+    descent = Descent(svm, C=1e-3, a0=np.full(20_000, a0))
+    descent.core.epoch(descent.pool)
+    best = dual_descent.Best(descent.rows, descent.loss, tol=1e-9)
+    plain = best.verify(descent.rows, descent.loss, descent.core)
+    best.v_at_cost = descent.rows.rmatvec(descent.loss.q)
+    np.testing.assert_allclose(
+        best.verify(descent.rows, descent.loss, descent.core), plain, atol=1e-11
+    )
+
+
 def test_a_small_C_starts_at_a_multiple_of_all_costs(svm):
     X, y = svm.blobs(5000, 300, sparse=True)
     pool = _core.Pool(1)
     rows, loss = ArrayRows(X, pool=pool), Hinge(y, 1e-6, pool)
-    a0, w = dual_descent.start(rows, loss)
+    a0, w, v = dual_descent.start(rows, loss)
+    np.testing.assert_array_equal(v, rows.rmatvec(loss.q))
     np.testing.assert_allclose(a0, 1e-6)
     np.testing.assert_allclose(w, X.T @ (a0 * y), atol=1e-12)
     solution = dual_descent.solve(rows, loss, Settings(tol=1e-9))
@@ -107,8 +131,8 @@ def test_a_small_C_starts_at_a_multiple_of_all_costs(svm):
 def test_a_large_C_starts_at_zero(svm):
     X, y = svm.blobs(5000, 30)
     pool = _core.Pool(1)
-    a0, w = dual_descent.start(ArrayRows(X, pool=pool), Hinge(y, 10.0, pool))
-    assert a0 is None and not w.any()
+    a0, w, v = dual_descent.start(ArrayRows(X, pool=pool), Hinge(y, 10.0, pool))
+    assert a0 is None and v is None and not w.any()
 
 
 def test_a_direction_of_rounding_errors_is_not_searched(svm):
@@ -116,7 +140,7 @@ def test_a_direction_of_rounding_errors_is_not_searched(svm):
     pool = _core.Pool(1)
     rows, loss = ArrayRows(X, pool=pool), Hinge(y, 1.0, pool)
     w = np.array([0.3, -0.2, 0.1])
-    p = rows.predict(w)
+    p = rows.matvec(w)
     best = Point(w, p, loss.value(p), float(w @ w))
     noisy = p * (1 + 1e-16 * np.arange(200))
     assert line_search(rows, loss, best, w * (1 + 2e-16), noisy) is best
@@ -165,10 +189,10 @@ def test_leaps_keep_the_books_and_never_lower_the_dual(C):
     for epoch in range(60):
         rise = descent.epoch(pool)[1]
         if epoch % 25 == 24:
-            descent.look(rows.predict(w), pool)  # brings rows back in the middle of a way
+            descent.look(rows.matvec(w), pool)  # brings rows back in the middle of a way
         descent.copy_dual(a)
         assert a.min() >= 0 and a.max() <= C
-        v = rows.combine(a * y)
+        v = rows.rmatvec(a * y)
         np.testing.assert_allclose(w, v, atol=1e-9 * np.abs(v).max())
         known, D = D, float(a.sum() - 0.5 * v @ v)
         assert known * (1 - 1e-12) <= D
@@ -181,3 +205,40 @@ def test_leaps_save_epochs_where_rows_lie_on_the_margin():
     found = dual_descent.solve(ArrayRows(X, 0.0, pool), Hinge(y, 100.0, pool), Settings(tol=1e-4))
     assert found.certificate.relative_gap <= 1e-4
     assert found.certificate.n_iter < 90  # 115 without leaps
+
+
+def test_rows_that_cancel_each_other_do_not_make_a_leap_without_limit(svm):
+    """The way of one feature is a rounding error: a leap by 1 / its square lost all digits of w."""
+    x = [2.73200656, 0.55443619, -0.63366079, -1.457843, 2.19047111, 0.5785305]
+    X, y = np.array(x)[:, None], np.array([-1.0, -1.0, -1.0, -1.0, 1.0, -1.0])
+    certificate = svm.solve("dual", X, y, 152.16, tol=1e-6).certificate
+    assert certificate.primal == pytest.approx(884.0973916887, rel=1e-9)
+    assert certificate.dual <= certificate.primal
+
+
+def small_problem(seed):
+    """A few rows of one feature, or with one entry each, or of up to three features."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(4, 16)), int(rng.integers(1, 4))
+    X = [
+        2 * rng.normal(size=(n, 1)),
+        np.eye(d)[rng.integers(d, size=n)] * rng.choice([1.0, 2.0]),
+        rng.normal(size=(n, d)),
+    ][rng.integers(3)]
+    y = rng.choice([-1.0, 1.0], size=n)
+    y[:2] = [1.0, -1.0]
+    return X, y, float(10 ** rng.uniform(0, 4))
+
+
+@pytest.mark.parametrize("first", range(0, 500, 100))
+def test_the_bound_of_small_problems_is_below_the_optimum(svm, first):
+    for seed in range(first, first + 100):
+        X, y, C = small_problem(seed)
+        solution = svm.solve("dual", X, y, C, tol=1e-6, max_iter=20_000)
+        known = svm.solve("newton", X, y, C, tol=1e-9).certificate
+        certificate, cost = solution.certificate, np.full(len(y), C)
+        assert certificate.dual <= known.primal * (1 + 1e-12), seed
+        assert certificate.primal >= known.dual * (1 - 1e-12), seed
+        assert certificate.primal == pytest.approx(svm.primal(X, y, solution.w, cost)), seed
+        if certificate.status is Status.OPTIMAL:
+            assert certificate.primal - known.dual <= 2e-6 * certificate.primal, seed

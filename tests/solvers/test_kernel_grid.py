@@ -6,11 +6,12 @@ from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 
 from maxmargin import _core
 from maxmargin.problem import Settings
-from maxmargin.solvers import kernel_grid, kernels
-from maxmargin.solvers.coding import OneVsOne, coding_of
-from maxmargin.solvers.kernel_sources import source_of
-from maxmargin.solvers.kernels import Kernel
-from maxmargin.solvers.two_variable import BinaryProblem, Method, solve
+from maxmargin.solvers.kernel import gram as kernels
+from maxmargin.solvers.kernel import grid as kernel_grid
+from maxmargin.solvers.kernel.coding import OneVsOne, coding_of
+from maxmargin.solvers.kernel.gram import Kernel
+from maxmargin.solvers.kernel.sources import source_of
+from maxmargin.solvers.kernel.two_variable import BinaryProblem, Method, solve
 
 POOL = _core.Pool(1)
 CS, GAMMAS = np.geomspace(0.02, 50, 5), np.array([0.05, 0.5, 5.0])
@@ -55,7 +56,7 @@ def one_by_one(problem, tol):
                             C,
                             Settings(tol=tol),
                             POOL,
-                            Method(clipped=False, cold="I0"),
+                            Method(cold="I0"),
                         ).beta
                         for y in problem.coding.labels(problem.codes[train])
                     ]
@@ -72,7 +73,7 @@ def one_by_one(problem, tol):
 def test_a_grid_gives_the_errors_of_separate_fits(classes, multi_class, name):
     problem = grid_problem(120, classes, multi_class, kernel=Kernel(name))
     result = kernel_grid.search(
-        problem, Settings(tol=1e-7), _core.Pool(2), method=Method(clipped=False)
+        problem, Settings(tol=1e-7), _core.Pool(2), method=Method(rule="plain")
     )
     expected = one_by_one(problem, 1e-7)
     assert result.complete
@@ -99,7 +100,7 @@ def test_results_do_not_depend_on_threads_or_memory():
 
 def test_the_refit_is_the_fit_of_the_best_point_on_all_rows():
     problem = grid_problem()
-    result = kernel_grid.search(problem, Settings(tol=1e-6), POOL, method=Method(clipped=False))
+    result = kernel_grid.search(problem, Settings(tol=1e-6), POOL, method=Method(rule="plain"))
     source = source_of(problem.X, Kernel("rbf", result.gamma), 10**9, POOL)
     y = problem.coding.labels(problem.codes)[0]
     alone = solve(
@@ -107,7 +108,7 @@ def test_the_refit_is_the_fit_of_the_best_point_on_all_rows():
         result.C,
         Settings(tol=1e-6),
         POOL,
-        Method(clipped=False),
+        Method(),
     )
     warm = result.solutions[0]
     assert warm.certificate.primal == pytest.approx(alone.certificate.primal, rel=1e-4)
@@ -122,7 +123,7 @@ def test_folds_that_overlap_or_leave_rows_out_are_served_too():
     )
     folds.append((random.permutation(150)[:60], np.arange(10)))
     problem = grid_problem(folds=folds)
-    result = kernel_grid.search(problem, Settings(tol=1e-7), POOL, method=Method(clipped=False))
+    result = kernel_grid.search(problem, Settings(tol=1e-7), POOL, method=Method(rule="plain"))
     assert np.abs(result.error - one_by_one(problem, 1e-7)).max() <= 0.11
 
 

@@ -9,10 +9,12 @@ from threadpoolctl import threadpool_info
 
 from maxmargin import _core
 from maxmargin.problem import Settings
-from maxmargin.solvers import kernel_sources, kernels
-from maxmargin.solvers.kernel_sources import source_of
-from maxmargin.solvers.kernels import Kernel
-from maxmargin.solvers.two_variable import BinaryProblem, Method, solve
+from maxmargin.solvers.kernel import gram as kernels
+from maxmargin.solvers.kernel import sources as kernel_sources
+from maxmargin.solvers.kernel.given import given_matrix
+from maxmargin.solvers.kernel.gram import Kernel
+from maxmargin.solvers.kernel.sources import source_of
+from maxmargin.solvers.kernel.two_variable import BinaryProblem, Method, solve
 
 POOL = _core.Pool(2)
 
@@ -69,6 +71,37 @@ def test_matrix_and_cached_rows_hold_the_kernel(kernel, form):
     for i in (0, 3, 69, 0, 5, 9, 11, 3, 3, 60):
         assert np.allclose(cache.row(i), expected[i], atol=2e-6 * scale)
     assert np.allclose(cache.diagonal, np.diagonal(expected), rtol=1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 63, 64, 65, 130, 131])
+def test_the_matrix_is_symmetric_whatever_its_size(n, monkeypatch):
+    monkeypatch.setattr(kernels, "TILE", 96)
+    monkeypatch.setattr(kernels, "BAND", 40)
+    X = rows(n)
+    K = kernels.kernel_matrix(X, KINDS[0], POOL)
+    assert np.array_equal(K, K.T)
+    assert np.allclose(K, by_hand(X, KINDS[0]), rtol=1e-6, atol=0)
+
+
+def test_half_of_a_matrix_is_multiplied_and_little_more(monkeypatch):
+    monkeypatch.setattr(kernels, "TILE", 64)
+    monkeypatch.setattr(kernels, "BAND", 16)
+    made = []
+    monkeypatch.setattr(kernels, "Products", counting(made))
+    n = 300
+    kernels.kernel_matrix(rows(n), KINDS[0], POOL)
+    assert sum(made) <= n * (n + 16) / 2
+
+
+def counting(made):
+    """Products that say how many they were asked for."""
+
+    class Counted(kernels.Products):
+        def __call__(self, left, right):
+            made.append(left.shape[0] * right.shape[0])
+            return super().__call__(left, right)
+
+    return Counted
 
 
 def test_wide_sparse_rows_are_multiplied_as_sparse_ones():
@@ -161,7 +194,7 @@ def test_few_points_have_few_neighbours():
 def test_a_small_budget_gives_the_same_optimum_through_the_cache(kernel):
     X = rows(90, 3)
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
-    method = Method(clipped=False)
+    method = Method()
     values = []
     for budget in (10**9, 4 * 90 * 6):
         source = source_of(X, kernel, budget, POOL)
@@ -212,8 +245,8 @@ def test_bad_byte_amounts_are_refused(text):
 
 def test_a_float32_matrix_is_used_in_place_and_others_are_converted():
     K = kernels.kernel_matrix(rows(30), Kernel("rbf", 1.0), POOL)
-    assert kernels.given_matrix(K, POOL) is K
-    assert np.array_equal(kernels.given_matrix(K.astype(np.float64), POOL), K)
+    assert given_matrix(K, POOL) is K
+    assert np.array_equal(given_matrix(K.astype(np.float64), POOL), K)
 
 
 @pytest.mark.parametrize(
@@ -229,7 +262,7 @@ def test_a_float32_matrix_is_used_in_place_and_others_are_converted():
 def test_bad_precomputed_matrices_are_refused(change, message):
     K = by_hand(rows(6), Kernel("rbf", 0.1))
     with pytest.raises(ValueError, match=message):
-        kernels.given_matrix(change(K), POOL)
+        given_matrix(change(K), POOL)
 
 
 def test_a_kernel_function_of_the_wrong_shape_is_refused():

@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from maxmargin import _core
-from maxmargin.solvers.basis_choice import choice_of
-from maxmargin.solvers.kernels import Kernel
-from maxmargin.solvers.preimages import (
+from maxmargin.solvers.kernel.gram import Kernel
+from maxmargin.solvers.subspace.basis_choice import choice_of
+from maxmargin.solvers.subspace.preimages import (
     Residual,
     Search,
     fixed_points,
@@ -15,8 +15,8 @@ from maxmargin.solvers.preimages import (
     pre_image,
     sample_of,
 )
-from maxmargin.solvers.span_residual import SpanResidual
-from maxmargin.solvers.subspace import Subspace
+from maxmargin.solvers.subspace.span import Subspace
+from maxmargin.solvers.subspace.span_residual import SpanResidual
 from tests.solvers.brute_force import kernel_block
 
 KERNELS = [Kernel("rbf", 0.3), Kernel("poly", 0.5, 3, 1.0), Kernel("poly", 1.0, 2, 0.0)]
@@ -28,17 +28,17 @@ def residual(kernel, n=200, count=2048, basis=0, seed=0, dtype=np.float64):
     subspace = Subspace(X, kernel, basis + 1, _core.Pool(1))
     for b in X[:basis].astype(np.float64):
         subspace.append(b)
-    l = rng.normal(size=n) * (rng.random(n) < 0.7)  # noqa: E741
-    return X, l, subspace, Residual(subspace, sample_of(subspace, l, count, rng))
+    subgrad = rng.normal(size=n) * (rng.random(n) < 0.7)
+    return X, subgrad, subspace, Residual(subspace, sample_of(subspace, subgrad, count, rng))
 
 
 @pytest.mark.parametrize("kernel", [*KERNELS, Kernel("linear"), Kernel("laplacian", 0.4)])
 def test_values_are_inner_products_with_the_residual(kernel):
-    X, l, subspace, r = residual(kernel, basis=3)  # noqa: E741
+    X, subgrad, subspace, r = residual(kernel, basis=3)
     points = np.random.default_rng(1).normal(size=(5, 4))
     B = subspace.basis.vectors
-    c = np.linalg.solve(kernel_block(kernel, B, B), kernel_block(kernel, B, X) @ l)
-    wanted = kernel_block(kernel, points, X) @ l - kernel_block(kernel, points, B) @ c
+    c = np.linalg.solve(kernel_block(kernel, B, B), kernel_block(kernel, B, X) @ subgrad)
+    wanted = kernel_block(kernel, points, X) @ subgrad - kernel_block(kernel, points, B) @ c
     assert np.allclose(r.values(r.place(points))[0], wanted, rtol=1e-3, atol=1e-4)
 
 
@@ -64,9 +64,9 @@ def test_the_pre_image_of_one_point_is_that_point():
 
 
 def test_the_linear_pre_image_is_the_sum_itself():
-    X, l, _, r = residual(Kernel("linear"))  # noqa: E741
+    X, subgrad, _, r = residual(Kernel("linear"))
     b, quotient = pre_image(r, Search(iterations=100), np.random.default_rng(0))
-    u = X.T @ l
+    u = X.T @ subgrad
     cosine = r.back(b) @ u / np.linalg.norm(r.back(b)) / np.linalg.norm(u)
     assert abs(cosine) == pytest.approx(1.0, abs=1e-4)
     assert quotient == pytest.approx(u @ u, rel=1e-3)
@@ -82,7 +82,7 @@ def test_a_sample_leaves_out_what_the_basis_spans():
 def wide_residual(basis=4, seed=0, scale=1.0):
     """A residual of wide sparse rows, whose points are combinations, and the same as vectors."""
     X = scale * sp.random(300, 4000, 0.005, "csr", random_state=seed)
-    l = np.random.default_rng(seed).normal(size=300)  # noqa: E741
+    subgrad = np.random.default_rng(seed).normal(size=300)
     kernel = Kernel("rbf", 0.3 / scale**2)
     vectors = (X[:basis] + X[basis : 2 * basis]).toarray()
     found = []
@@ -92,7 +92,7 @@ def wide_residual(basis=4, seed=0, scale=1.0):
             subspace.keep_products()
         for b in vectors:
             assert subspace.append(b) is not None
-        found.append(kind(subspace, sample_of(subspace, l, 300, np.random.default_rng(seed))))
+        found.append(kind(subspace, sample_of(subspace, subgrad, 300, np.random.default_rng(seed))))
     return X.toarray(), vectors, kernel, *found
 
 
@@ -130,12 +130,12 @@ def clusters(spread, offset, n=600, seed=0):
 
 @pytest.mark.parametrize("spread, offset", [(1e4, 0.0), (1.0, 1e7)])
 def test_searches_keep_the_digits_that_the_data_need(spread, offset):
-    X, l = clusters(spread, offset)  # noqa: E741
+    X, subgrad = clusters(spread, offset)
     subspace = Subspace(X, Kernel("rbf", 0.5), 1, _core.Pool(1))
-    r = Residual(subspace, sample_of(subspace, l, 2048, np.random.default_rng(0)))
+    r = Residual(subspace, sample_of(subspace, subgrad, 2048, np.random.default_rng(0)))
     values = r.values(r.place(X))[0]
-    wanted = kernel_block(Kernel("rbf", 0.5), X, X) @ l
-    assert np.allclose(values, wanted, atol=1e-4 * np.abs(l).sum())
+    wanted = kernel_block(Kernel("rbf", 0.5), X, X) @ subgrad
+    assert np.allclose(values, wanted, atol=1e-4 * np.abs(subgrad).sum())
 
 
 def test_a_vector_that_is_not_finite_is_refused():

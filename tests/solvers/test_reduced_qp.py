@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from maxmargin import _core
-from maxmargin.solvers.reduced_qp import IDLE_LIMIT, Planes
+from maxmargin.solvers.linear.reduced_qp import IDLE_LIMIT, Planes
 
 
 def above(A, b, w):
@@ -286,6 +286,20 @@ def test_a_stop_ends_the_search_for_weights_and_a_later_call_goes_on():
     qp.solve(1e-9)
     w = -A.T @ qp.beta
     assert above(A, b, w) - below(A, b, qp.beta) <= 2e-9
+
+
+def test_memory_that_no_plane_has_filled_yet_is_not_converted(monkeypatch):
+    """It may hold signalling NaNs, at which a cast warns."""
+
+    def used_memory(shape, dtype=float, **more):
+        bits = np.full(shape, 0x7F800001, dtype=np.uint32)
+        return bits.view(np.float32) if dtype == np.float32 else np.zeros(shape, dtype, **more)
+
+    monkeypatch.setattr("maxmargin.solvers.linear.reduced_qp.np.empty", used_memory)
+    planes = Planes(3, precision=1e-3)
+    planes.add(np.ones(3), 1.0)
+    with np.errstate(all="raise"):
+        planes.add(np.full(3, 1e100), 1.0)
 
 
 def test_hundreds_of_planes_come_and_go_at_full_precision():

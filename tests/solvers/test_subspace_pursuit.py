@@ -8,15 +8,15 @@ import scipy.sparse as sp
 from maxmargin import _core, data
 from maxmargin.losses import Hinge
 from maxmargin.problem import Settings, Status
-from maxmargin.solvers import subspace as subspace_module
-from maxmargin.solvers import subspace_pursuit
-from maxmargin.solvers.basis_choice import choice_of
-from maxmargin.solvers.kernel_sources import MatrixSource
-from maxmargin.solvers.kernels import Kernel, kernel_matrix
-from maxmargin.solvers.preimages import Search
-from maxmargin.solvers.subspace import Subspace
-from maxmargin.solvers.two_variable import BinaryProblem, Method
-from maxmargin.solvers.two_variable import solve as solve_exactly
+from maxmargin.solvers.kernel.gram import Kernel, kernel_matrix
+from maxmargin.solvers.kernel.sources import MatrixSource
+from maxmargin.solvers.kernel.two_variable import BinaryProblem, Method
+from maxmargin.solvers.kernel.two_variable import solve as solve_exactly
+from maxmargin.solvers.subspace import span as subspace_module
+from maxmargin.solvers.subspace import subspace_pursuit
+from maxmargin.solvers.subspace.basis_choice import choice_of
+from maxmargin.solvers.subspace.preimages import Search
+from maxmargin.solvers.subspace.span import Subspace
 from tests.solvers.brute_force import kernel_block
 
 RBF = Kernel("rbf", 0.5)
@@ -46,7 +46,7 @@ def exact_optimum(X, y, C, kernel=RBF):
     pool = _core.Pool(1)
     source = MatrixSource(kernel_matrix(X, kernel, pool))
     problem = BinaryProblem(source, y, np.ones(len(y)))
-    found = solve_exactly(problem, C, Settings(tol=1e-6), pool, Method(clipped=False))
+    found = solve_exactly(problem, C, Settings(tol=1e-6), pool, Method())
     return found.certificate
 
 
@@ -76,20 +76,20 @@ def test_primal_falls_always_and_dual_rises_once_the_basis_is_fixed():
 @pytest.mark.parametrize("basis", ["free", "training", "nystroem", "cholesky"])
 def test_residual_norm_never_grows_when_a_vector_is_added(basis):
     X, y = moons(150)
-    l = -y * (np.arange(150) % 3 > 0)  # noqa: E741
+    subgrad = -y * (np.arange(150) % 3 > 0)
     K = kernel_block(RBF, X, X)
     pool = _core.Pool(1)
     subspace = Subspace(X, RBF, 25, pool)
     choice = choice_of(basis, subspace, Search(), 0)
-    before = l @ K @ l
+    before = subgrad @ K @ subgrad
     for _ in range(25):
-        if subspace_pursuit.extend_basis(subspace, choice, l) is None:
+        if subspace_pursuit.extend_basis(subspace, choice, subgrad) is None:
             break
-        a = subspace.rows.combine(l)
-        after = l @ K @ l - a @ a
-        assert after <= before + 1e-6 * (l @ K @ l)
+        a = subspace.rows.rmatvec(subgrad)
+        after = subgrad @ K @ subgrad - a @ a
+        assert after <= before + 1e-6 * (subgrad @ K @ subgrad)
         before = after
-    assert before >= -1e-4 * (l @ K @ l)
+    assert before >= -1e-4 * (subgrad @ K @ subgrad)
 
 
 def test_coordinates_reproduce_the_kernel_of_basis_vectors():

@@ -8,9 +8,9 @@ from scipy.optimize import minimize
 
 from maxmargin import _core
 from maxmargin.problem import Settings, Status
-from maxmargin.solvers.kernel_sources import MatrixSource, source_of
-from maxmargin.solvers.kernels import Kernel, neighbours_by_kernel
-from maxmargin.solvers.two_variable import BinaryProblem, Line, Method, solve
+from maxmargin.solvers.kernel.gram import Kernel, neighbours_by_kernel
+from maxmargin.solvers.kernel.sources import MatrixSource, source_of
+from maxmargin.solvers.kernel.two_variable import BinaryProblem, Line, Method, solve
 
 POOL = _core.Pool(1)
 WORKING_SETS = [-1, 0, 1, 2, 3, 4, 5, 7, 8, 16, 32, 64, 128, 256, 512, 515, 519, 1031, 2055]
@@ -34,14 +34,18 @@ def matrix_problem(K, y, s=None):
     return BinaryProblem(source, y, np.ones(len(y)) if s is None else s)
 
 
-def dual_value(problem, beta):
-    K = problem.source.K.astype(np.float64)
+def exact_matrix(problem):
+    return problem.source.exact.block(np.arange(problem.source.n))
+
+
+def dual_value(problem, beta, K=None):
+    K = exact_matrix(problem) if K is None else K
     return np.abs(beta).sum() - 0.5 * beta @ K @ beta
 
 
 def reference_optimum(problem, C):
     """W at the optimum by a quasi-Newton method that shares no code with ours."""
-    K = problem.source.K.astype(np.float64)
+    K = exact_matrix(problem)
     Q = problem.y[:, None] * K * problem.y[None, :]
     bounds = [(0, C * s) for s in problem.s]
     found = minimize(
@@ -61,7 +65,7 @@ def reference_optimum(problem, C):
 @pytest.mark.parametrize("working_set", WORKING_SETS)
 def test_every_working_set_reaches_the_optimum(working_set):
     problem = problem_of(*points())
-    method = Method(working_set=working_set, clipped=False)
+    method = Method(working_set=working_set)
     solution = solve(problem, 5.0, Settings(tol=1e-6), POOL, method)
     certificate = solution.certificate
     assert certificate.status is Status.OPTIMAL
@@ -77,7 +81,7 @@ def test_every_working_set_reaches_the_optimum(working_set):
 def test_every_kernel_reaches_the_optimum(name, C):
     X, y = points(50, 2)
     problem = problem_of(X, y, Kernel(name, 0.7, 2, 1.0))
-    certificate = solve(problem, C, Settings(tol=1e-6), POOL, Method(clipped=False)).certificate
+    certificate = solve(problem, C, Settings(tol=1e-6), POOL, Method()).certificate
     optimum = reference_optimum(problem, C)
     scale = max(abs(optimum), 1e-3)
     assert certificate.status is Status.OPTIMAL
@@ -98,7 +102,7 @@ def test_random_problems_with_duplicates_weights_and_any_diagonal(seed, duplicat
         d = random.uniform(0.3, 3.0, len(y))
         K *= d[:, None] * d[None]
     problem = matrix_problem(K, y, random.uniform(0.2, 2.0, len(y)))
-    certificate = solve(problem, C, Settings(tol=1e-6), POOL, Method(clipped=False)).certificate
+    certificate = solve(problem, C, Settings(tol=1e-6), POOL, Method()).certificate
     optimum = reference_optimum(problem, C)
     assert certificate.dual <= optimum + 1e-4 * optimum
     assert certificate.primal >= optimum - 1e-4 * optimum
@@ -109,7 +113,7 @@ def test_zero_rows_of_a_linear_kernel_take_the_whole_box():
     X, y = points(30, 2)
     X[:4] = 0
     problem = problem_of(X, y, Kernel("linear"))
-    solution = solve(problem, 0.5, Settings(tol=1e-6), POOL, Method(clipped=False))
+    solution = solve(problem, 0.5, Settings(tol=1e-6), POOL, Method())
     assert np.array_equal(solution.beta[:4], 0.5 * y[:4])
     assert solution.certificate.primal == pytest.approx(reference_optimum(problem, 0.5), rel=1e-5)
 
@@ -117,7 +121,7 @@ def test_zero_rows_of_a_linear_kernel_take_the_whole_box():
 def test_constant_data_is_solved():
     X, y = np.ones((20, 3)), np.repeat([1.0, -1.0], [13, 7])
     problem = problem_of(X, y)
-    certificate = solve(problem, 2.0, Settings(tol=1e-8), POOL, Method(clipped=False)).certificate
+    certificate = solve(problem, 2.0, Settings(tol=1e-8), POOL, Method()).certificate
     assert certificate.primal == pytest.approx(reference_optimum(problem, 2.0), rel=1e-6)
 
 
@@ -125,10 +129,8 @@ def test_a_weight_of_zero_leaves_a_point_out():
     X, y = points(40)
     s = np.ones(40)
     s[:10] = 0
-    weighted = solve(problem_of(X, y, s=s), 3.0, Settings(tol=1e-7), POOL, Method(clipped=False))
-    without = solve(
-        problem_of(X[10:], y[10:]), 3.0, Settings(tol=1e-7), POOL, Method(clipped=False)
-    )
+    weighted = solve(problem_of(X, y, s=s), 3.0, Settings(tol=1e-7), POOL, Method())
+    without = solve(problem_of(X[10:], y[10:]), 3.0, Settings(tol=1e-7), POOL, Method())
     assert np.all(weighted.beta[:10] == 0)
     assert weighted.certificate.primal == pytest.approx(without.certificate.primal, rel=1e-6)
 
@@ -139,7 +141,7 @@ def test_weights_equal_repetition():
     weighted = problem_of(X, y, s=times.astype(float))
     repeated = problem_of(np.repeat(X, times, axis=0), np.repeat(y, times))
     values = [
-        solve(p, 2.0, Settings(tol=1e-7), POOL, Method(clipped=False)).certificate.primal
+        solve(p, 2.0, Settings(tol=1e-7), POOL, Method()).certificate.primal
         for p in (weighted, repeated)
     ]
     assert values[0] == pytest.approx(values[1], rel=1e-6)
@@ -150,14 +152,14 @@ def test_weights_equal_repetition():
 
 @pytest.mark.parametrize("kernel", [Kernel("rbf", 0.5), Kernel("poly", 0.5, 2, 1.0)])
 @pytest.mark.parametrize("working_set", [-1, 7, 32])
-@pytest.mark.parametrize("clipped", [True, False])
-def test_running_values_equal_recomputed_ones_after_every_step(kernel, working_set, clipped):
+@pytest.mark.parametrize("rule", ["relative", "clipped", "plain"])
+def test_running_values_equal_recomputed_ones_after_every_step(kernel, working_set, rule):
     problem = problem_of(*points(40, 2), kernel=kernel)
-    line = Line(problem, Method(working_set=working_set, clipped=clipped, cold="I0"), POOL)
+    line = Line(problem, Method(working_set=working_set, rule=rule, cold="I0"), POOL)
     line.start(3.0)
     K = problem.source.K.astype(np.float64)
-    ceiling = 2.0 if clipped else np.inf
-    W = dual_value(problem, line.beta)
+    ceiling = 2.0 if rule == "clipped" else np.inf
+    W = dual_value(problem, line.beta, K)
     for _ in range(60):
         gained = line.core.gained
         end = line.run(1e-9, 1)
@@ -168,7 +170,7 @@ def test_running_values_equal_recomputed_ones_after_every_step(kernel, working_s
         assert pytest.approx(T, abs=1e-8) == line.core.T
         assert pytest.approx(T + E, abs=1e-8) == line.core.S
         step, before = line.core.gained - gained, W
-        W = dual_value(problem, line.beta)
+        W = dual_value(problem, line.beta, K)
         assert step >= 0
         assert W - before == pytest.approx(step, abs=1e-8)
         assert np.all(line.beta * problem.y >= 0) and np.all(np.abs(line.beta) <= 3.0)
@@ -180,8 +182,8 @@ def test_clipped_gap_never_stops_later_than_the_plain_one():
     problem = problem_of(*points(150, 2, noise=1.0))
     for C in (0.1, 10.0, 1000.0):
         iterations = [
-            solve(problem, C, Settings(tol=1e-3), POOL, Method(clipped=clipped)).certificate.n_iter
-            for clipped in (True, False)
+            solve(problem, C, Settings(tol=1e-3), POOL, Method(rule=rule)).certificate.n_iter
+            for rule in ("clipped", "plain")
         ]
         assert iterations[0] <= iterations[1]
 
@@ -196,7 +198,7 @@ def test_starts_recycle_the_residuals_exactly_and_end_at_the_same_optimum(cold, 
     X, y = points(80, 2, noise=1.0)
     problem = problem_of(X, y, s=random.uniform(0.5, 2.0, 80))
     K = problem.source.K.astype(np.float64)
-    line = Line(problem, Method(cold=cold, warm=warm, clipped=False), POOL)
+    line = Line(problem, Method(cold=cold, warm=warm), POOL)
     Cs = np.geomspace(0.01, 100, 7)
     if warm in ("W5", "W6"):
         Cs = Cs[::-1]
@@ -205,7 +207,7 @@ def test_starts_recycle_the_residuals_exactly_and_end_at_the_same_optimum(cold, 
         assert np.allclose(line.r, y - K @ line.beta, atol=1e-7 * max(1, C))
         assert np.all(np.abs(line.beta) <= np.abs(line.c) * (1 + 1e-12))
         line.run(1e-6)
-        afresh = solve(problem, C, Settings(tol=1e-6), POOL, Method(cold="I0", clipped=False))
+        afresh = solve(problem, C, Settings(tol=1e-6), POOL, Method(cold="I0"))
         assert line.bounds()[1] == pytest.approx(afresh.certificate.dual, rel=1e-4)
 
 
@@ -250,9 +252,9 @@ def test_a_problem_on_ranges_equals_the_problem_on_its_rows_alone():
         4.0,
         settings_,
         POOL,
-        Method(clipped=False),
+        Method(),
     )
-    alone = solve(problem_of(X[part], y[part]), 4.0, settings_, POOL, Method(clipped=False))
+    alone = solve(problem_of(X[part], y[part]), 4.0, settings_, POOL, Method())
     assert on_ranges.certificate.primal == pytest.approx(alone.certificate.primal, rel=1e-6)
     assert np.all(on_ranges.beta[20:40] == 0)
 
@@ -262,8 +264,9 @@ def test_neighbours_found_on_the_way_equal_those_given():
     X, y = points(120, 2, noise=0.8)
     lazy = problem_of(X, y, Kernel("rbf", 2.0))
     near = neighbours_by_kernel(lazy.source.K, 10, POOL)
-    given = BinaryProblem(MatrixSource(lazy.source.K, near), y, np.ones(120))
-    for method in (Method(working_set=4), Method(working_set=7)):
+    source = MatrixSource(lazy.source.K, near, lazy.source.exact)
+    given = BinaryProblem(source, y, np.ones(120))
+    for method in (Method(4, rule="clipped"), Method(7, rule="clipped")):
         runs = [solve(p, 100.0, Settings(tol=1e-5), POOL, method) for p in (lazy, given)]
         assert runs[0].certificate.n_iter == runs[1].certificate.n_iter
         assert np.allclose(runs[0].beta, runs[1].beta)

@@ -7,9 +7,9 @@ from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
 from maxmargin.losses import Hinge
 from maxmargin.problem import Settings, Status
-from maxmargin.solvers import bundle, wide_planes
-from maxmargin.solvers.reduced_qp import Planes
-from maxmargin.solvers.wide_planes import WidePlanes
+from maxmargin.solvers.linear import bundle, wide_planes
+from maxmargin.solvers.linear.reduced_qp import Planes
+from maxmargin.solvers.linear.wide_planes import WidePlanes
 
 N, D = 60, 400
 
@@ -74,7 +74,7 @@ def test_the_answer_is_the_optimum_and_the_bound_below_it(problem, method, kept,
 
 
 def test_sets_follow_when_idle_planes_are_dropped(kept, monkeypatch, svm):
-    monkeypatch.setattr("maxmargin.solvers.reduced_qp.IDLE_LIMIT", 1)
+    monkeypatch.setattr("maxmargin.solvers.linear.reduced_qp.IDLE_LIMIT", 1)
     monkeypatch.setattr(wide_planes, "ENTRIES_OF_PLANES", 0.1)
     X, y = svm.blobs(300, 310, sparse=True)
     solution = svm.solve("cpa", X, y, 1.0, tol=1e-6)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from maxmargin.cli.fitting import DEFAULT_MEASURE, Choices, Fitted, common_parameters
+from maxmargin.cli.fitting import DEFAULT_MEASURE, Choices, Fitted
 from maxmargin.cli.kinds import CUTTING_PLANES, spelled
 from maxmargin.cli.kinds.measure import number_or_share
 
@@ -32,7 +32,7 @@ def check_options(kind: str, given: Collection[str], solver: str) -> None:
             f"--solver {solver} does not work on a cluster: expected one of "
             f"{', '.join(CUTTING_PLANES)}"
         )
-    for name in ("seed",):
+    for name in ("seed", "from_disk"):
         if name in given:
             raise typer.BadParameter(f"{spelled(name)} has no use with --scheduler: leave it out")
 
@@ -61,11 +61,11 @@ def fit(
 ) -> tuple[Fitted, tuple[int, int]]:
     """The model, and the rows and columns it was trained on.
 
-    If a partition is lost for good the best model so far is written to `path`.
+    If rows are lost for good the best model so far is written to `path`.
     """
     from sklearn.exceptions import ConvergenceWarning
 
-    from maxmargin.distributed.errors import PartitionError, dask_modules
+    from maxmargin.distributed.errors import ClusterError, dask_modules
     from maxmargin.models.labels import whole_numbers
 
     _, distributed = dask_modules()
@@ -76,9 +76,9 @@ def fit(
             warnings.simplefilter("ignore", ConvergenceWarning)  # the command says so itself
             try:
                 estimator.fit(files)
-            except PartitionError as error:
+            except ClusterError as error:
                 raise ValueError(f"{error}{_rescued(error.model, path)}") from error
-    model = replace(estimator.to_model(), index_base=estimator.index_base_)
+    model = estimator.to_model()
     groups = f"{len(files)} partitions"
     if kind != "rank":
         model = replace(model, classes=whole_numbers(model.classes))
@@ -92,15 +92,22 @@ def _rescued(model: Any, path: str) -> str:
 
     if model is None:
         return ""
-    save(model, path)
-    gap = model.certificate.relative_gap
-    return f"; the best model so far, at most {gap:.2g} above the best possible, is in {path}"
+    save(model, path, overwrite=True)  # checked before the work
+    return f"; the best model so far, {model.certificate.quality}, is in {path}"
 
 
 def _estimator(kind: str, choices: Choices, callback: Callback | None) -> Any:
     from maxmargin.distributed import LinearSVC, MeasureSVC, RankSVM
 
-    common = common_parameters(choices, callback)
+    common: dict[str, Any] = {
+        "C": choices.C,
+        "solver": choices.solver,
+        "tol": choices.tol,
+        "max_iter": choices.max_iter,
+        "max_time": choices.max_time,
+        "n_jobs": choices.threads,
+        "callback": callback,
+    }
     if kind == "rank":
         return RankSVM(**common)
     intercept: dict[str, Any] = {

@@ -7,6 +7,7 @@ import math
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 import typer
@@ -17,19 +18,47 @@ if TYPE_CHECKING:
 BETWEEN_UPDATES = 0.1  # seconds: a line that changes faster cannot be read
 
 
+# Control characters but line ends and tabs, and halves of characters, by what stands for them:
+# labels and file names may hold sequences that a terminal obeys.
+_VISIBLE = {
+    code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"
+} | {0xDC00 + byte: f"\\x{byte:02x}" for byte in range(0x80, 0x100)}
+
+
+def printable(text: str) -> str:
+    """Text that cannot command a terminal."""
+    return text.translate(_VISIBLE)
+
+
 def fail(error: object) -> NoReturn:
     """One sentence on stderr, and exit code 1."""
+    told(error)
+    raise typer.Exit(1)
+
+
+def told(error: object) -> None:
+    """One sentence on stderr about what went wrong."""
     if isinstance(error, OSError) and error.strerror:
         error = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     elif isinstance(error, MemoryError):
-        error = f"not enough memory ({error}); use fewer rows or a machine with more"
-    sys.stderr.write(f"{_line_start()}maxmargin: {' '.join(str(error).split())}\n")
-    raise typer.Exit(1)
+        why = f" ({error})" if str(error) else ""
+        error = (
+            f"there is not enough memory for this{why}: use fewer rows, read them piece by piece "
+            "(--from-disk, --kind stream), or take a machine with more"
+        )
+    _tell(f"{_line_start()}maxmargin: {printable(' '.join(str(error).split()))}\n")
 
 
 def warn(message: str) -> None:
     """Something the user should know though the command succeeds."""
-    sys.stderr.write(f"{_line_start()}maxmargin: warning: {message}\n")
+    _tell(f"{_line_start()}maxmargin: warning: {printable(message)}\n")
+
+
+def _tell(text: str) -> None:
+    """Text to stderr. A message that nobody can read is no reason to fail."""
+    with suppress(OSError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 def _line_start() -> str:
@@ -37,9 +66,14 @@ def _line_start() -> str:
     return "\r\x1b[K" if sys.stderr.isatty() else ""
 
 
+# JSON leaves these as they are, and terminals obey them; halves of characters are no UTF-8.
+_JSON_ESCAPES = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), *range(0xD800, 0xE000))}
+
+
 def json_line(value: object) -> str:
     """One line of JSON for machines; numbers that JSON lacks become null."""
-    return json.dumps(_finite(value), allow_nan=False, ensure_ascii=False) + "\n"
+    text = json.dumps(_finite(value), allow_nan=False, ensure_ascii=False)
+    return text.translate(_JSON_ESCAPES) + "\n"
 
 
 def print_json(value: object) -> None:
@@ -64,11 +98,13 @@ def print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for position, column in enumerate(columns):
-        table.add_column(column, justify="left" if position == 0 else "right", overflow="fold")
+        table.add_column(
+            printable(column), justify="left" if position == 0 else "right", overflow="fold"
+        )
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(printable, row))
     console = Console(file=sys.stdout, markup=False, highlight=False)
-    console.print(title, soft_wrap=True)
+    console.print(printable(title), soft_wrap=True)
     console.print(table)
 
 
@@ -81,9 +117,9 @@ def print_facts(title: str, facts: dict[str, str]) -> None:
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in facts.items():
-        table.add_row(name, value)
+        table.add_row(printable(name), printable(value))
     console = Console(file=sys.stdout, markup=False, highlight=False)
-    console.print(title, soft_wrap=True)
+    console.print(printable(title), soft_wrap=True)
     console.print(table)
 
 
@@ -100,20 +136,18 @@ class Messages:
         """A line that stays."""
         if not self.quiet:
             self.clear()
-            sys.stderr.write(message + "\n")
+            _tell(printable(message) + "\n")
 
     def now(self, message: str) -> None:
         """A line that the next one replaces."""
         if self.watched:
-            sys.stderr.write(f"\r\x1b[K{message}")
-            sys.stderr.flush()
+            _tell(f"\r\x1b[K{printable(message)}")
             self._shown = True
 
     def clear(self) -> None:
         """Remove the line that changes."""
         if self._shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            _tell("\r\x1b[K")
             self._shown = False
 
     def callback(self) -> Callable[[Progress], None] | None:

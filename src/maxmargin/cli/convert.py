@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from maxmargin.cli import options
+from maxmargin.cli import options, outputs
+from maxmargin.cli.outputs import Outputs
 
 
 class Packing(StrEnum):
@@ -56,6 +57,7 @@ def convert(
         Packing, typer.Option("--compression", help="Row store: pack its blocks.")
     ] = Packing.none,
     threads: options.Threads = None,
+    force: options.Force = False,
 ) -> None:
     """Convert data between svmlight text, CSV and Parquet, or to a row store (.arrow).
 
@@ -72,10 +74,14 @@ def convert(
         "zero_based": zero_based,
         "threads": threads,
     }
-    if to == options.Format.arrow or (to is None and out.lower().endswith(".arrow")):
+    to_store = to == options.Format.arrow or (to is None and out.lower().endswith(".arrow"))
+    if not to_store:
+        _check_options(context, sources)
+    if out != "-":
+        Outputs(sources, force).check(out, outputs.store() if to_store else outputs.data())
+    if to_store:
         _to_store(sources, out, common, text, dtype, shuffle, seed, compression)
     else:
-        _check_options(context, sources)
         _to_file(sources[0], out, common, to, dtype)
 
 
@@ -104,9 +110,7 @@ def _to_store(
 ) -> None:
     from maxmargin import data
     from maxmargin.cli import rows
-    from maxmargin.cli.train import check_target
 
-    check_target(out)
     source = rows.source_of(sources, dtype=dtype or "float32", text=text, **common)
     data.write_store(
         source,

@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from maxmargin.cli import fitting, kinds, options
-from maxmargin.cli.console import Messages, print_json, print_table, warn
+from maxmargin.cli.console import Messages, print_json, print_table, printable, warn
 from maxmargin.cli.fitting import Table
-from maxmargin.cli.train import check_target, typed
+from maxmargin.cli.outputs import Outputs
+from maxmargin.cli.train import typed
 
 DEFAULT_GAMMAS = 10
 
@@ -54,12 +55,14 @@ def cv(
     target: options.Target = None,
     zero_based: options.ZeroBased = None,
     dtype: options.Numbers = "float32",
+    force: options.Force = False,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
     """Find the C (of a kernel machine also the gamma) that classifies held-out rows best."""
     from maxmargin.cli import rows
     from maxmargin.models import save
+    from maxmargin.models.files import MODEL_FILE
 
     kinds.check_options(kind.value, typed(context), solver.value)
     machine = kinds.searcher(kind.value)
@@ -68,8 +71,13 @@ def cv(
     widths = DEFAULT_GAMMAS if gammas is None else values_of(gammas, "--gammas")
     grid = fitting.Grid(values_of(Cs, "--Cs"), widths, folds)
     messages = Messages(quiet)
+    outputs = Outputs([data], force)
     if model is not None:
-        check_target(model)
+        outputs.check(model, MODEL_FILE)
+    if picture is not None:
+        from maxmargin.report.saving import PICTURE
+
+        outputs.check(picture, PICTURE)
     messages.now(f"reading {data}")
     dataset = rows.read_labelled(
         data, format=format, target=target, zero_based=zero_based, threads=threads, dtype=dtype
@@ -88,7 +96,7 @@ def cv(
     )
     found = machine.search(dataset, grid, choices, messages)
     if model is not None:
-        save(found.fitted.model, model)
+        save(found.fitted.model, model, overwrite=True)  # checked before the work
     messages.clear()
     if picture is not None and found.draw is not None:
         found.draw(picture)
@@ -105,7 +113,7 @@ def cv(
 def show(report: Table | str) -> None:
     """What was found, for people."""
     if isinstance(report, str):
-        typer.echo(report)
+        typer.echo(printable(report))
     else:
         print_table(report.title, report.columns, report.rows)
 

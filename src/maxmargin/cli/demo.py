@@ -11,6 +11,7 @@ from maxmargin.cli import fitting, options
 from maxmargin.cli.console import Messages
 from maxmargin.cli.evaluate import show
 from maxmargin.cli.kinds import linear
+from maxmargin.cli.outputs import Outputs
 
 
 def demo(
@@ -19,14 +20,22 @@ def demo(
     ] = "maxmargin-demo",
     tol: options.Tolerance = 1e-4,
     threads: options.Threads = None,
+    force: options.Force = False,
 ) -> None:
     """Train on bundled real data; show the certificate, the test accuracy and the run."""
     from maxmargin import data
     from maxmargin.cli.rows import labels_of
     from maxmargin.models import save
+    from maxmargin.models.files import MODEL_FILE
     from maxmargin.models.labels import whole_numbers
     from maxmargin.report import gap_chart
+    from maxmargin.report.saving import PICTURE
 
+    os.makedirs(folder, exist_ok=True)
+    model, picture = os.path.join(folder, "adult.model"), os.path.join(folder, "training.png")
+    outputs = Outputs([], force)
+    outputs.check(model, MODEL_FILE)
+    outputs.check(picture, PICTURE)
     training, test = data.load_demo()
     for dataset in (training, test):
         dataset.y = whole_numbers(labels_of(dataset))
@@ -39,11 +48,9 @@ def demo(
     typer.echo(gap_chart(fitted.history, tol) + "\n")
     typer.echo(f"On {test.X.shape[0]} people it never saw:")
     show(linear.evaluate(fitted.model, test, threads))
-    os.makedirs(folder, exist_ok=True)
-    model = os.path.join(folder, "adult.model")
-    save(fitted.model, model)
+    save(fitted.model, model, overwrite=True)  # checked before the work
     typer.echo(f"Model: {model} (maxmargin info {model})")
-    typer.echo(_picture(fitted.history, os.path.join(folder, "training.png"), tol))
+    typer.echo(_picture(fitted.history, picture, tol))
 
 
 def _picture(history, path: str, tol: float) -> str:

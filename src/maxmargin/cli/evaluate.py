@@ -29,11 +29,11 @@ def evaluate(
     one was trained for. Ordinal models: mean absolute error too. Rank models: pairs in order,
     NDCG@10 and MAP, averaged over queries. Rows count by their weights where the data has some.
     """
-    from maxmargin.cli.rows import model_and_rows
+    from maxmargin.cli.rows import rows_for
+    from maxmargin.models import load_model
 
-    kept, dataset = model_and_rows(
-        model, data, format, text, target, qid, zero_based, threads, dtype
-    )
+    kept = load_model(model)
+    dataset = rows_for(kept, data, format, text, target, qid, zero_based, threads, dtype)
     evaluation = kinds.machine_of(kept).evaluate(kept, dataset, threads)
     if json:
         print_json(evaluation.facts)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated
 
 import typer
+
+from maxmargin.cli import options
+from maxmargin.cli.outputs import Outputs, exported
 
 
 def export(
@@ -15,6 +19,7 @@ def export(
         str,
         typer.Argument(metavar="OUT", help="Ending in .liblinear, .libsvm, .onnx or .safetensors."),
     ],
+    force: options.Force = False,
 ) -> None:
     """Write a model as LIBLINEAR or LIBSVM text, ONNX, or maxmargin's own file."""
     from maxmargin.models import liblinear_text, libsvm_text, load_model, onnx_export, save
@@ -23,9 +28,10 @@ def export(
         ".liblinear": liblinear_text.write,
         ".libsvm": libsvm_text.write,
         ".onnx": onnx_export.to_onnx,
-        ".safetensors": save,
+        ".safetensors": partial(save, overwrite=True),  # checked before
     }
     suffix = os.path.splitext(out)[1].lower()
     if suffix not in writers:
         raise typer.BadParameter(f"{out}: end its name in {', '.join(writers)} to choose a format")
+    Outputs([model], force).check(out, exported(suffix))
     writers[suffix](load_model(model), out)

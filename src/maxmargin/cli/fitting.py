@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import typer
+
+from maxmargin.parameters import Options, positive
 
 if TYPE_CHECKING:
     import numpy as np
 
     from maxmargin.data import Dataset
     from maxmargin.problem import Callback, Progress
+    from maxmargin.training.linear import LinearPlan
 
 DEFAULT_MEASURE = "f1"
 AT_K = ("precision_at_k", "recall_at_k")
@@ -51,6 +55,8 @@ class Choices:
     checkpoint_every: float = 600.0
 
     def __post_init__(self) -> None:
+        positive("C", self.C)
+        self.options()
         measure = self.measure or DEFAULT_MEASURE
         if self.k is not None and measure not in AT_K:
             raise typer.BadParameter(f"--k is for --measure {' or '.join(AT_K)}; this is {measure}")
@@ -67,6 +73,10 @@ class Choices:
             )
         if self.gamma is not None:
             check_width(self.kernel, "--gamma")
+
+    def options(self, callback: Callback | None = None) -> Options:
+        """When the fit ends and what it may use."""
+        return Options(self.tol, self.max_iter, self.max_time, self.threads, self.seed, callback)
 
     @property
     def constant(self) -> float:
@@ -150,32 +160,30 @@ def with_columns(model: Any, dataset: Dataset) -> Any:
     )
 
 
-def fit_estimator(estimator: Any, dataset: Dataset, y: np.ndarray, groups: str, **more) -> Fitted:
-    """Fit one of the estimators on the rows of a file.
+def linear_plan(
+    choices: Choices, callback: Callback | None, classes: list, **more: Any
+) -> LinearPlan:
+    """The options as training knows them; `classes` are the labels that weights can name."""
+    from maxmargin.cli.weights import class_weights
+    from maxmargin.training.linear import LinearPlan
 
-    Warnings become messages of the command; it says itself when a tolerance was missed.
-    """
-    from sklearn.exceptions import ConvergenceWarning
+    about: dict[str, Any] = {"bias": choices.constant, "solver": choices.solver} | more
+    weights = class_weights(choices.class_weight, classes)
+    return LinearPlan(choices.C, class_weight=weights, options=choices.options(callback), **about)
 
+
+def fitted(trained: Any, dataset: Dataset, groups: str) -> Fitted:
+    """What training gave, with what the file says about its columns."""
+    return Fitted(with_columns(trained.model, dataset), trained.history, groups)
+
+
+@contextmanager
+def warnings_as_messages() -> Iterator[None]:
+    """Warnings of training become messages of the command."""
     from maxmargin.cli.console import warn
 
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        estimator.fit(dataset.X, y, sample_weight=dataset.weight, **more)
+        yield
     for warning in said:
         warn(str(warning.message))
-    return Fitted(with_columns(estimator.to_model(), dataset), estimator.history_, groups)
-
-
-def common_parameters(choices: Choices, callback: Callback | None) -> dict[str, Any]:
-    """The choices that every estimator trained by cutting planes takes."""
-    return {
-        "C": choices.C,
-        "solver": "ocas" if choices.solver == "auto" else choices.solver,
-        "tol": choices.tol,
-        "max_iter": choices.max_iter,
-        "max_time": choices.max_time,
-        "n_jobs": choices.threads,
-        "callback": callback,
-    }

@@ -11,8 +11,8 @@ from maxmargin.cli.console import print_facts, print_json
 from maxmargin.cli.train import plain_parameters
 
 if TYPE_CHECKING:
-    from maxmargin.data import Dataset
-    from maxmargin.data.store import StoreSource
+    from maxmargin.data import BlockSource
+    from maxmargin.data.store.store import StoreSource
 
 STORED = {"csr": "sparse rows", "dense": "dense rows", "strings": "strings"}
 MOST_SHOWN = 20  # classes in a table for people; --json has them all
@@ -20,7 +20,7 @@ MOST_SHOWN = 20  # classes in a table for people; --json has them all
 
 def info(
     path: Annotated[str, typer.Argument(metavar="FILE", help="Data or a model; '-' is stdin.")],
-    format: options.DataFormat = None,
+    format: options.SourceFormat = None,
     target: options.Target = None,
     qid: options.Query = None,
     zero_based: options.ZeroBased = None,
@@ -28,7 +28,6 @@ def info(
     json: options.Json = False,
 ) -> None:
     """Describe a data file or a model."""
-    from maxmargin.cli import rows
     from maxmargin.models import load_model
     from maxmargin.models.files import is_model
 
@@ -37,16 +36,9 @@ def info(
     elif path != "-" and (store := _store(path)) is not None:
         facts = about_store(store)
     else:
-        facts = about_data(
-            rows.read(
-                path,
-                format=format,
-                target=target,
-                qid=qid,
-                zero_based=zero_based,
-                threads=threads,
-            )
-        )
+        typed: dict[str, Any] = {"format": format, "target": target, "qid": qid}
+        typed |= {"zero_based": zero_based, "threads": threads}
+        facts = about_source(_streamed(path, typed))
     if json:
         print_json(facts)
     else:
@@ -72,7 +64,7 @@ def _store(path: str) -> StoreSource | None:
     with open(path, "rb") as file:
         if file.read(6) != b"ARROW1":  # before pyarrow, which is slow to import
             return None
-    from maxmargin.data.store import StoreSource, is_store
+    from maxmargin.data.store.store import StoreSource, is_store
 
     return StoreSource(path) if is_store(path) else None
 
@@ -106,32 +98,84 @@ def about_store(store: StoreSource) -> dict:
     return facts
 
 
-def about_data(dataset: Dataset) -> dict:
+def _streamed(path: str, typed: dict[str, Any]) -> BlockSource:
+    """A file block by block: a look at it needs a few megabytes, however large it is. Only what
+    comes from standard input, which is read once, is in memory."""
+    from maxmargin.cli import rows
+    from maxmargin.data import open_source
+
+    return open_source(rows.read(path, **typed)) if path == "-" else rows.source_of([path], **typed)
+
+
+def about_source(source: BlockSource) -> dict:
+    """What one pass over the rows finds."""
     import numpy as np
     import scipy.sparse as sp
 
-    X: Any = dataset.X
-    n, d = X.shape
-    nonzeros = int(X.count_nonzero()) if sp.issparse(X) else int(np.count_nonzero(X))
-    facts: dict = {
-        "kind": "sparse rows" if sp.issparse(X) else "dense rows",
-        "rows": n,
-        "features": d,
-        "nonzeros": nonzeros,
-        "density": nonzeros / (n * d) if n * d else 0.0,
-    }
-    if dataset.y is not None:
-        labels, counts = np.unique(dataset.y, return_counts=True)
-        facts["labels"] = [list(pair) for pair in zip(labels.tolist(), counts.tolist())]
-    if dataset.qid is not None:
-        facts["queries"] = len(np.unique(dataset.qid))
-    if dataset.weight is not None:
-        facts["total weight"] = float(dataset.weight.sum())
-    if dataset.index_base is not None:
-        facts["first feature number"] = dataset.index_base
-    if dataset.feature_names is not None:
-        facts["feature names"] = list(dataset.feature_names)
+    from maxmargin.data.store.rows import LabelCounts
+
+    entries = 0
+    weight: float | None = None
+    labels, queries = LabelCounts(), None
+    for block in source.blocks():
+        X: Any = block.X
+        values = X.letters if source.kind == "strings" else X.data if sp.issparse(X) else X
+        entries += int(np.count_nonzero(values))
+        labels.add(block.y)
+        if block.weight is not None:
+            weight = (weight or 0.0) + float(block.weight.sum())
+        if block.qid is not None:
+            queries = (queries or _Queries()).with_more(block.qid)
+    n, d = source.n, source.d
+    facts: dict = {"kind": STORED[source.kind], "rows": n}
+    if source.kind == "strings":
+        facts["letters"] = entries
+    else:
+        density = entries / (n * d) if n * d else 0.0
+        facts |= {"features": d, "nonzeros": entries, "density": density}
+    facts |= _about_labels(labels.as_list())
+    if queries is not None:
+        facts["queries"] = queries.count
+    if weight is not None:
+        facts["total weight"] = weight
+    if source.index_base is not None:
+        facts["first feature number"] = source.index_base
+    if source.feature_names is not None:
+        facts["feature names"] = list(source.feature_names)
     return facts
+
+
+class _Queries:
+    """How many different queries there are; many more than are worth the memory are not counted."""
+
+    most = 1_000_000
+
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
+
+    def with_more(self, qid: Any) -> _Queries:
+        if len(self._seen) <= self.most:
+            self._seen.update(qid.tolist())
+        return self
+
+    @property
+    def count(self) -> int | str:
+        found = len(self._seen)
+        return found if found <= self.most else f"more than {self.most}"
+
+
+def _about_labels(counts: list[list[Any]] | None) -> dict:
+    import numpy as np
+
+    from maxmargin.data.store.rows import FEW_LABELS
+    from maxmargin.models.labels import whole_numbers
+
+    if counts is None:
+        return {"labels": f"more than {FEW_LABELS} different ones"}
+    if not counts:
+        return {}
+    labels = whole_numbers(np.array([label for label, _ in counts]))
+    return {"labels": [[label, n] for label, (_, n) in zip(labels.tolist(), counts)]}
 
 
 def _text(value: object) -> str:

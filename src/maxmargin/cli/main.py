@@ -5,15 +5,24 @@ Exit codes: 0 done, 1 failed (one sentence on stderr), 2 wrong usage.
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from maxmargin import __version__
-from maxmargin.cli import convert, cv, demo, evaluate, export, info, predict, train
-from maxmargin.cli.console import fail
+from maxmargin.cli import convert, cv, demo, evaluate, export, info, kinds, predict, train
+from maxmargin.cli.console import fail, printable, told
+from maxmargin.cli.streams import close_stdout, open_standard_streams
 from maxmargin.cli.weights import WithWeights
+from maxmargin.parameters import ParameterError
+
+NO_THREAD = (
+    "the system lets this process start no more threads: end other programs, or raise the limit "
+    "on processes (ulimit -u) or of the container"
+)
+UsageError: Any = typer.BadParameter.__mro__[1]  # typer has it and does not export it
 
 
 class Commands(TyperGroup):
@@ -26,8 +35,19 @@ class Commands(TyperGroup):
             raise  # the reader of our output left: nobody to tell
         except KeyboardInterrupt:
             fail("interrupted; nothing was written")
+        except UsageError as error:
+            said = error.format_message()  # it quotes what was typed
+            if said == printable(said):
+                raise
+            raise UsageError(printable(said), ctx=error.ctx) from None
+        except ParameterError as error:
+            raise typer.BadParameter(printable(error.worded(kinds.spelled(error.name)))) from error
         except (ValueError, OSError, ImportError, MemoryError) as error:
             fail(error)
+        except RuntimeError as error:
+            if "start new thread" not in str(error):
+                raise
+            fail(NO_THREAD)
 
 
 app = typer.Typer(
@@ -65,4 +85,13 @@ def common(
 
 def main() -> None:
     """The entry point of the console script."""
-    app(prog_name="maxmargin")
+    open_standard_streams()
+    code: object = 0
+    try:
+        app(prog_name="maxmargin")
+    except SystemExit as end:
+        code = end.code
+    except OSError as error:  # of --help and --version, which are no commands
+        told(error)
+        code = 1
+    sys.exit(close_stdout(code if isinstance(code, int) else 0))

@@ -124,7 +124,10 @@ ZeroBased = Annotated[
     ),
 ]
 Threads = Annotated[
-    int | None, typer.Option("--threads", min=1, metavar="N", help="Default: all CPUs granted.")
+    int | None, typer.Option("--threads", metavar="N", help="Default: all available CPUs.")
+]
+Force = Annotated[
+    bool, typer.Option("--force", help="Write over any file, even one that holds something else.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
@@ -245,7 +248,7 @@ MaxTime = Annotated[
     float | None, typer.Option("--max-time", metavar="SECONDS", help="Stop fitting after this.")
 ]
 MaxIter = Annotated[
-    int | None, typer.Option("--max-iter", metavar="N", min=1, help="Stop after N iterations.")
+    int | None, typer.Option("--max-iter", metavar="N", help="Stop after N iterations.")
 ]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of random orders.")]
 Numbers = Annotated[

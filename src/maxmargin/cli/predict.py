@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from maxmargin.cli import kinds, options
-from maxmargin.cli.console import Messages, json_line
+from maxmargin.cli import kinds, options, outputs
+from maxmargin.cli.console import Messages, json_line, printable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,16 +36,23 @@ def predict(
     zero_based: options.ZeroBased = None,
     dtype: options.Numbers = "float32",
     from_disk: options.PiecesFromDisk = False,
+    force: options.Force = False,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
     """Print the predicted label of every row, one a line; of a rank model, its score."""
-    from maxmargin.cli.rows import model_and_rows, pieces_for, read_for
+    from maxmargin.cli.rows import label_names, pieces_for, read_for, rows_for
+    from maxmargin.models import load_model
 
     if json and from_disk:
         raise typer.BadParameter("--json is one line for all rows: leave out --from-disk")
-    about = (model, data, format, text, target, qid, zero_based, threads, dtype)
-    kept, read = model_and_rows(*about, reader=pieces_for if from_disk else read_for)
+    kept = load_model(model)
+    if out != "-":
+        classes = getattr(kept, "classes", None)
+        labels = None if classes is None else label_names(classes)
+        outputs.Outputs([data, model], force).check(out, outputs.predictions(labels))
+    about = (kept, data, format, text, target, qid, zero_based, threads, dtype)
+    read = rows_for(*about, reader=pieces_for if from_disk else read_for)
     pieces: Iterable[Dataset] = read if from_disk else [read]
     machine, told = kinds.machine_of(kept), Told()
     with writing(out) as write:
@@ -108,7 +115,8 @@ def writing(out: str) -> Iterator[Callable[[str], Any]]:
     from maxmargin.data import write_atomically
 
     if out == "-":
-        yield sys.stdout.write
+        watched = sys.stdout.isatty()
+        yield lambda text: sys.stdout.write(printable(text) if watched else text)
         sys.stdout.flush()
     else:
         with write_atomically(out) as file:

@@ -76,7 +76,7 @@ def read_labelled(source: str, **options: Any) -> Dataset:
 def leave_on_disk(source: str, **options: Any) -> Dataset:
     """`read_labelled`, but X is a source of blocks: only labels, weights and qid are in memory."""
     from maxmargin.data import Dataset
-    from maxmargin.data.source_rows import read_sides
+    from maxmargin.data.stream.source_rows import read_sides
     from maxmargin.models.labels import whole_numbers
 
     rows = source_of([source], **options)
@@ -184,8 +184,8 @@ def _letters(X: Any) -> np.ndarray:
     return X.letters[X.starts[0] : X.starts[-1]]
 
 
-def model_and_rows(
-    path: str,
+def rows_for(
+    model: Any,
     source: str,
     format: Format | AnyFormat | None,
     text: str | None,
@@ -195,14 +195,11 @@ def model_and_rows(
     threads: int | None,
     dtype: str,
     reader: Callable[..., Any] = read_for,
-) -> tuple[Any, Any]:
-    """A model, and the rows it is to score, read by `reader` as the options of a command say."""
-    from maxmargin.models import load_model
-
-    model = load_model(path)
+) -> Any:
+    """The rows a model is to score, read by `reader` as the options of a command say."""
     options: dict[str, Any] = {"format": format, "target": target, "qid": qid, "text": text}
     options |= {"zero_based": zero_based, "threads": threads, "dtype": dtype}
-    return model, reader(model, source, **options)
+    return reader(model, source, **options)
 
 
 def label_names(classes: np.ndarray) -> list[str]:

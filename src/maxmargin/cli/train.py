@@ -10,6 +10,7 @@ import typer
 
 from maxmargin.cli import cluster, fitting, kinds, options
 from maxmargin.cli.console import Messages, print_json, warn
+from maxmargin.cli.outputs import Outputs, checkpoints
 
 if TYPE_CHECKING:
     from maxmargin.cli.fitting import Fitted
@@ -52,6 +53,7 @@ def train(
     dtype: options.Numbers = "float32",
     from_disk: options.FromDisk = False,
     scheduler: options.Scheduler = None,
+    force: options.Force = False,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
@@ -61,6 +63,7 @@ def train(
     """
     from maxmargin.cli import rows
     from maxmargin.models import save
+    from maxmargin.models.files import MODEL_FILE
 
     kinds.check_options(kind.value, typed(context), solver.value)
     if scheduler is not None:
@@ -91,7 +94,11 @@ def train(
     machine = kinds.machine(kind.value)
     messages = Messages(quiet)
     path = model or default_name(data)
-    check_target(path)
+    files = [data] if scheduler is None else cluster.files_of(data)
+    outputs = Outputs(files, force)
+    outputs.check(path, MODEL_FILE)
+    if checkpoint is not None:
+        outputs.check(checkpoint, checkpoints())
     start = time.perf_counter()
     messages.now(f"reading {data}")
     about: dict[str, Any] = {
@@ -103,17 +110,17 @@ def train(
     if scheduler is not None:
         read = start  # workers read as part of the fit
         reading = rows.reading_options(**about, threads=None, dtype=dtype)
-        files = cluster.files_of(data)
         fitted, shape = cluster.fit(
             kind.value, files, scheduler, choices, reading, messages.callback(), path
         )
     else:
         dataset = rows_of(kind.value, data, from_disk, text, **about, threads=threads, dtype=dtype)
         read = time.perf_counter()
-        fitted = machine.fit(dataset, choices, messages.callback())
+        with fitting.warnings_as_messages():
+            fitted = machine.fit(dataset, choices, messages.callback())
         shape = rows.shape_of(dataset)
     fit = time.perf_counter()
-    save(fitted.model, path)
+    save(fitted.model, path, overwrite=True)  # checked before the work
     messages.clear()
     report_status(fitted, tol)
     messages.say(
@@ -161,32 +168,19 @@ def default_name(data: str) -> str:
     return os.path.basename(data) + ".model"
 
 
-def check_target(path: str) -> None:
-    """Find out before the work, not after it, that a model has nowhere to go."""
-    folder = os.path.dirname(os.path.abspath(path))
-    if os.path.isdir(path):
-        raise ValueError(f"{path}: is a folder; name a file for the model")
-    if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
-        raise ValueError(f"{path}: cannot write to the folder {folder}: create it or name another")
-
-
 def report_status(fitted: Fitted, tol: float) -> None:
     """Say so if the answer is less precise than asked for."""
-    from maxmargin.problem import Status
+    from maxmargin.problem import REASONS, Status, percent
 
     certificate = fitted.model.certificate
-    if certificate is None or certificate.status == Status.OPTIMAL:
+    if certificate is None or certificate.status in (Status.OPTIMAL, Status.RULE_MET):
         return
-    if certificate.status == Status.INTERRUPTED:
-        warn(
-            f"interrupted: the best model so far is saved, at most {certificate.relative_gap:.2g} "
-            f"above the best possible (asked for {tol:g})"
-        )
-    else:
-        warn(
-            f"stopped by {certificate.status} with relative gap {certificate.relative_gap:.2g}, "
-            f"asked for {tol:g}: allow more, or take a larger -e"
-        )
+    interrupted = certificate.status == Status.INTERRUPTED
+    remedy = "" if interrupted else ": allow more, or take a larger -e"
+    warn(
+        f"{REASONS[certificate.status]}: the best model so far is saved, {certificate.quality} "
+        f"(asked for {percent(tol)}){remedy}"
+    )
 
 
 def summary(kind: str, model: Any, shape: tuple[int, int]) -> dict:

@@ -8,14 +8,14 @@ into a row store, which is read at disk speed again and again.
 from typing import Any
 
 from maxmargin.data.arrays import ArrayRows, Rows
-from maxmargin.data.blocks import Block, BlockSource, Strings
+from maxmargin.data.atomic_files import write_atomically
 from maxmargin.data.dataset import Dataset
 from maxmargin.data.demo import load_demo
 from maxmargin.data.errors import DataError
-from maxmargin.data.files import write_atomically
-from maxmargin.data.reading import open
-from maxmargin.data.sources import ArraySource, open_source
-from maxmargin.data.writing import save
+from maxmargin.data.formats.reading import open
+from maxmargin.data.formats.writing import save
+from maxmargin.data.stream.blocks import Block, BlockSource, Strings
+from maxmargin.data.stream.sources import ArraySource, open_source
 
 __all__ = [
     "ArrayRows",
@@ -38,7 +38,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """`write_store` needs pyarrow, which is slow to import: only those who use it wait for it."""
     if name == "write_store":
-        from maxmargin.data.store_writing import write_store
+        from maxmargin.data.store.writing import write_store
 
         return write_store
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from maxmargin import _core
 from maxmargin.data.cpus import granted_cpus
+from maxmargin.data.sparse import aligned, as_csr, checked_csr
 
 ENTRIES_PER_THREAD = 50_000  # less work than this is done before a second thread has started
 
@@ -25,16 +26,16 @@ class Rows(Protocol):
     def zeros(self) -> np.ndarray:
         """``X 0``, without a look at the data."""
 
-    def predict(self, w: np.ndarray) -> np.ndarray:
+    def matvec(self, w: np.ndarray) -> np.ndarray:
         """``X w``, one number a row."""
 
-    def combine(self, l: np.ndarray) -> np.ndarray:  # noqa: E741
-        """``X^T l``, one number a feature."""
+    def rmatvec(self, v: np.ndarray) -> np.ndarray:
+        """``X^T v``, one number a feature."""
 
     def inner(self, x: np.ndarray, y: np.ndarray) -> float:
         """``sum_i x_i y_i`` over vectors of one number a row, wherever they live."""
 
-    def blend(self, alpha: float, x: np.ndarray, beta: float, y: np.ndarray) -> np.ndarray:
+    def axpby(self, alpha: float, x: np.ndarray, beta: float, y: np.ndarray) -> np.ndarray:
         """``alpha x + beta y`` over vectors of one number a row."""
 
 
@@ -67,27 +68,27 @@ class ArrayRows:
         """The same rows worked on by other threads."""
         return object.__new__(ArrayRows)._adopt(self.core, pool)
 
-    def thinned(self, step: int) -> ArrayRows:
+    def subsample(self, step: int) -> ArrayRows:
         """Every `step`-th row, where it lies."""
-        return object.__new__(ArrayRows)._adopt(self.core.thinned(step), self.pool)
+        return object.__new__(ArrayRows)._adopt(self.core.subsample(step), self.pool)
 
     def zeros(self) -> np.ndarray:
         return np.zeros(self.n)
 
-    def predict(self, w: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    def matvec(self, w: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         p = np.empty(self.n) if out is None else out
-        _core.predict(self.core, w, p, self.pool)
+        _core.matvec(self.core, w, p, self.pool)
         return p
 
-    def combine(self, l: np.ndarray) -> np.ndarray:  # noqa: E741
+    def rmatvec(self, v: np.ndarray) -> np.ndarray:
         a = np.empty(self.width)
-        _core.combine(self.core, l, a, self.pool)
+        _core.rmatvec(self.core, v, a, self.pool)
         return a
 
     def inner(self, x: np.ndarray, y: np.ndarray) -> float:
         return _core.inner(x, y, self.pool)
 
-    def blend(
+    def axpby(
         self,
         alpha: float,
         x: np.ndarray,
@@ -96,7 +97,7 @@ class ArrayRows:
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         out = np.empty(len(x)) if out is None else out
-        _core.blend(alpha, x, beta, y, out, self.pool)
+        _core.axpby(alpha, x, beta, y, out, self.pool)
         return out
 
     def squared_norms(self) -> np.ndarray:
@@ -129,29 +130,30 @@ class ArrayRows:
 def view(X, bias: float, pool: _core.Pool | None = None) -> _core.Rows:
     """The core's view of X. Only what cannot be used in place is converted first."""
     if sp.issparse(X):
+        X = as_csr(X)
         try:
-            return _sparse_view(X if X.format == "csr" else X.tocsr(), bias, pool)
-        except _core.Unordered:
-            # Repeated entries of one cell count as their sum, so they must be added up first.
-            X = X.tocsr(copy=True)
-            X.has_canonical_format = False
-            X.sum_duplicates()
             return _sparse_view(X, bias, pool)
+        except _core.Unordered:
+            return _sparse_view(summed(X), bias, pool)
     X = np.asarray(X)
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
     if not _usable(X):
-        X = np.ascontiguousarray(X)
+        X = np.array(X, order="C")
     return _core.dense_rows(X, float(bias))
 
 
 def _sparse_view(X, bias: float, pool: _core.Pool | None) -> _core.Rows:
     data = X.data if X.data.dtype in (np.float32, np.float64) else X.data.astype(np.float64)
-    indices, starts = X.indices, X.indptr
-    if indices.dtype != starts.dtype:
-        starts = starts.astype(np.int64)
-        indices = indices.astype(np.int64)
-    return _core.sparse_rows(data, indices, starts, X.shape[1], float(bias), pool)
+    return _core.sparse_rows(data, X.indices, X.indptr, X.shape[1], float(bias), pool)
+
+
+def summed(X):
+    """A CSR matrix with the entries of each row in order; those of one cell count as their sum."""
+    X = X.copy()
+    X.has_canonical_format = False
+    X.sum_duplicates()
+    return X
 
 
 def _usable(X: np.ndarray) -> bool:
@@ -161,6 +163,18 @@ def _usable(X: np.ndarray) -> bool:
     return aligned and (X.strides[1] == item or X.strides[0] == item or 1 in X.shape)
 
 
+def safe_rows(X, threads: int | None):
+    """X of any type, safe for loops that trust it: sparse matrices as checked CSR, arrays aligned.
+
+    ValueError if entries of a sparse matrix lie outside it.
+    """
+    if sp.issparse(X):
+        return checked_csr(X, _core.Pool(useful_threads(threads, np.size(getattr(X, "data", ())))))
+    if isinstance(X, np.ndarray) and X.ndim and not X.flags.aligned:
+        return aligned(X)
+    return X
+
+
 def is_surely_finite(X, threads: int | None) -> bool:
     """True if X (dense or sparse, float32 or float64) has no NaN or infinity. False if it has, or
     if it lies in memory so that looking would need a copy.
@@ -168,9 +182,14 @@ def is_surely_finite(X, threads: int | None) -> bool:
     values = X.data if sp.issparse(X) else X
     if values.flags.f_contiguous:
         values = values.T
-    if not values.flags.c_contiguous:
+    if not (values.flags.c_contiguous and values.flags.aligned):
         return False
     return _core.all_finite(values.reshape(-1), _core.Pool(useful_threads(threads, values.size)))
+
+
+def entries_of(X) -> int:
+    """The numbers that a product with X reads."""
+    return X.nnz if sp.issparse(X) else X.size
 
 
 def useful_threads(threads: int | None, entries: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import resources
 
 from maxmargin.data.dataset import Dataset
-from maxmargin.data.reading import open
+from maxmargin.data.formats.reading import open
 
 _FEATURES = 123
 

@@ -13,6 +13,8 @@ Where the expansion is done:
 
 from __future__ import annotations
 
+import numbers
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, ClassVar
@@ -22,7 +24,7 @@ import scipy.sparse as sp
 
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows, view
-from maxmargin.data.blocks import Strings
+from maxmargin.data.stream.blocks import Strings
 
 MOST_BITS = 31
 CHUNK_ROWS = 4096  # made or scored at a time
@@ -94,7 +96,7 @@ class FeatureMap:
             packed = None if core is None else _packed(made, core)
             for j, w in enumerate(coef):
                 if packed is None:
-                    scores[begin:end, j] = ArrayRows(made, pool=pool).predict(w)
+                    scores[begin:end, j] = ArrayRows(made, pool=pool).matvec(w)
                 else:
                     _core.score_block(*packed, w, scores[begin:end, j], pool)
             begin = end
@@ -275,7 +277,7 @@ class Fourier(FeatureMap):
     def __post_init__(self) -> None:
         _check_whole("n", self.n, 1, 1 << 24)
         _check_whole("seed", self.seed, 0, 1 << 62)
-        if not (np.isfinite(self.gamma) and self.gamma > 0):
+        if not isinstance(self.gamma, numbers.Real) or not 0 < self.gamma <= sys.float_info.max:
             raise ValueError(f"gamma must be a positive number; got {self.gamma!r}")
 
     def learned(self, seen: Seen) -> Fourier:
@@ -374,7 +376,7 @@ def feature_map(features: Any) -> FeatureMap | None:
 
 def unpack(plain: object, arrays: dict[str, np.ndarray]) -> FeatureMap:
     """The map that `packed` was asked of; ValueError where these cannot be one."""
-    if not isinstance(plain, dict) or plain.get("name") not in MAPS:
+    if not isinstance(plain, dict) or str(plain.get("name")) not in MAPS:
         raise ValueError("its feature map is unknown")
     kind = MAPS[plain["name"]]
     known = {f.name for f in fields(kind)} - {"omega", "phase"}

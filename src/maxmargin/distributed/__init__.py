@@ -10,19 +10,28 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from maxmargin.distributed.errors import PartitionError
+    from maxmargin.distributed.errors import ClusterError, PartitionError, SchedulerError
     from maxmargin.distributed.linear import LinearSVC
     from maxmargin.distributed.measure import MeasureSVC
     from maxmargin.distributed.rank import RankSVM
 
-__all__ = ["LinearSVC", "MeasureSVC", "PartitionError", "RankSVM"]
+__all__ = [
+    "ClusterError",
+    "LinearSVC",
+    "MeasureSVC",
+    "PartitionError",
+    "RankSVM",
+    "SchedulerError",
+]
 
 # Imported when first used: workers need the parts only, not scikit-learn.
 _HOMES = {
+    "ClusterError": "maxmargin.distributed.errors",
     "LinearSVC": "maxmargin.distributed.linear",
     "MeasureSVC": "maxmargin.distributed.measure",
     "PartitionError": "maxmargin.distributed.errors",
     "RankSVM": "maxmargin.distributed.rank",
+    "SchedulerError": "maxmargin.distributed.errors",
 }
 
 

@@ -21,23 +21,23 @@ import numpy as np
 from maxmargin.distributed.parts import Memory
 from maxmargin.distributed.rows import DaskRows
 from maxmargin.losses.hinge import Hinge
-from maxmargin.models.training import Plan
 from maxmargin.problem import Settings
-from maxmargin.solvers import dual_descent
-from maxmargin.solvers.run import Stopped
+from maxmargin.solvers.common.run import Stopped
+from maxmargin.solvers.linear import dual_descent
+from maxmargin.training.linear import LinearPlan
 
 ROUGHLY = 1e-2  # the parts' own precision: averaging is not more precise
 EPOCHS = 50  # and no part keeps the others waiting for long
 
 
 def averaged_start(
-    rows: DaskRows, plan: Plan, whole_cost: float
+    rows: DaskRows, plan: LinearPlan, whole_cost: float
 ) -> tuple[np.ndarray | None, list[tuple[np.ndarray, float]]]:
     """The average, and its plane; nothing if the fit was stopped meanwhile."""
     if not whole_cost > 0:
         return None, []
     try:
-        sums, w = rows.total(solve_alone, whole_cost=whole_cost, seed=plan.seed)
+        sums, w = rows.total(solve_alone, whole_cost=whole_cost, seed=plan.options.seed)
     except Stopped:
         return None, []  # the bundle loop ends at once too, and says why
     return w, [(-w, float(sums[0]))]
@@ -54,4 +54,4 @@ def solve_alone(memory: Memory, whole_cost: float, seed: int) -> tuple[np.ndarra
     settings = Settings(tol=ROUGHLY, max_iter=EPOCHS, seed=seed)
     a = dual_descent.solve(memory.rows, alone, settings).dual_variables
     assert a is not None
-    return np.array([share * a.sum()]), share * memory.rows.combine(np.copysign(a, loss.q))
+    return np.array([share * a.sum()]), share * memory.rows.rmatvec(np.copysign(a, loss.q))

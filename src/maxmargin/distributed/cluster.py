@@ -15,21 +15,22 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from concurrent.futures import wait
-from typing import Any
+from concurrent.futures import CancelledError, wait
+from typing import Any, NoReturn
 
 import numpy as np
 
 from maxmargin.distributed import parts
-from maxmargin.distributed.errors import PartitionError, dask_modules
+from maxmargin.distributed.errors import ClusterError, PartitionError, SchedulerError, dask_modules
 from maxmargin.distributed.parts import Forgotten, Order
 from maxmargin.distributed.sources import Source
-from maxmargin.solvers.run import RowsLost, Stopped
+from maxmargin.solvers.common.run import RowsLost, Stopped
 
 RETRIES = 3  # of a task that fails; a task whose worker dies is Dask's to repeat
 FAN_IN = 8
 INLINE = 16_384  # bytes that travel within tasks; more goes to one worker, and on to the others
 POLL = 0.05  # seconds between looks at the stop flag
+LOST_AFTER = 3.0  # seconds without a scheduler; Dask itself would go on trying for half a minute
 LOOK_AROUND = 2.0  # seconds between looks for workers that have nothing to do
 
 Sent = tuple[Order, list[np.ndarray | None]]
@@ -38,12 +39,12 @@ Sent = tuple[Order, list[np.ndarray | None]]
 class Cluster:
     """The parts of one fit. A raised stop flag ends the waiting for any round with `Stopped`.
 
-    After `PartitionError` the error is in `failure`, and every round raises `RowsLost`.
+    Once rows are lost the error is in `failure`, and every round raises `RowsLost`.
     """
 
     def __init__(self, client: Any, sources: Sequence[Source], stop: Any = None) -> None:
         self.client, self.sources, self.stop = client, list(sources), stop
-        self.failure: PartitionError | None = None
+        self.failure: ClusterError | None = None
         self._lock = threading.Lock()
         self._looked = time.monotonic()
         self._parts = [self._read(number) for number in range(len(self.sources))]
@@ -75,6 +76,7 @@ class Cluster:
 
         Parts that have forgotten what the order builds on get the order that `again` gives.
         """
+        self._wait_for_scheduler(stop)
         self._look_around()
         order, ws = sent
         ws_sent = [self._send(w) for w in ws]
@@ -147,21 +149,40 @@ class Cluster:
 
     def _fetch(self, futures: list[Any], stop: Any, leaves: list[Any] | None = None) -> list[Any]:
         """Results, with an eye on the stop flag."""
-        if self.failure is not None:
-            raise RowsLost(str(self.failure))
         loop = self.client.loop.asyncio_loop
         pending = asyncio.run_coroutine_threadsafe(
             self.client.gather(futures, asynchronous=True), loop
         )
-        while not wait([pending], POLL).done:
-            if stop is not None and stop.poll():
-                pending.cancel()
-                raise Stopped("stopped before the end")
+        try:
+            while not wait([pending], POLL).done:
+                self._wait_for_scheduler(stop)
+                if stop is not None and stop.poll():
+                    raise Stopped("stopped before the end")
+        finally:
+            pending.cancel()  # which does nothing to what is done
         try:
             return pending.result()
         except Exception as error:
+            if isinstance(error, CancelledError):  # the scheduler went, and all futures with it
+                self._lose_scheduler()
             self._blame(error, leaves or futures)
             raise
+
+    def _wait_for_scheduler(self, stop: Any) -> None:
+        """Returns when the scheduler is there; it is lost if it does not come back soon."""
+        if self.failure is not None:
+            raise RowsLost(str(self.failure))
+        gone = time.monotonic()
+        while self.client.status != "running":
+            if stop is not None and stop.poll():
+                raise Stopped("stopped before the end")
+            if self.client.status != "connecting" or time.monotonic() - gone > LOST_AFTER:
+                self._lose_scheduler()
+            time.sleep(POLL)
+
+    def _lose_scheduler(self) -> NoReturn:
+        self.failure = SchedulerError(self.client.scheduler.address)
+        raise RowsLost(str(self.failure))
 
     def _blame(self, error: Exception, leaves: list[Any]) -> None:
         """Names the partition that failed; the fit ends with it."""

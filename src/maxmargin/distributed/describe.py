@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.distributed.parts import Layout, Part
-from maxmargin.models import training
+from maxmargin.training import targets
 
 
 @dataclass(frozen=True)
@@ -138,4 +138,4 @@ def codes_of(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """The place of each label among the classes."""
     if classes.dtype.kind == "U" and y.dtype.kind != "U":
         y = y.astype(str)
-    return training.codes_of(y, classes)
+    return targets.codes_of(y, classes)

@@ -6,7 +6,29 @@ from types import ModuleType
 from typing import Any
 
 
-class PartitionError(RuntimeError):
+class ClusterError(RuntimeError):
+    """The rows on a cluster were lost, and the fit ended there.
+
+    Attributes
+    ----------
+    model : the best model so far, or None if there was none yet
+        The estimator is fitted with it too.
+    """
+
+    model: Any = None
+
+
+class SchedulerError(ClusterError):
+    """The connection to the scheduler was lost."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(
+            f"the connection to the Dask scheduler at {address} was lost: see whether it still "
+            "runs, then fit again"
+        )
+
+
+class PartitionError(ClusterError):
     """A partition failed again and again, and the fit ended there.
 
     Attributes
@@ -16,7 +38,7 @@ class PartitionError(RuntimeError):
     source : str
         Where its rows come from.
     model : the best model so far, or None if there was none yet
-        The estimator is fitted with it too.
+        As in `ClusterError`.
 
     The error of the partition itself is the cause (``__cause__``).
     """
@@ -27,7 +49,6 @@ class PartitionError(RuntimeError):
             f"{type(cause).__name__}: {cause}"
         )
         self.partition, self.source = partition, source
-        self.model: Any = None
         self.__cause__ = cause
 
 

@@ -54,6 +54,10 @@ class SummedLoss:
         sums, a = self.rows.total(parts.touch, p)
         return float(sums[0]), Subgradient(p, float(sums[1]), a)
 
+    def value(self, p: Vector) -> float:
+        """R alone, which is never negative but for rounding."""
+        return max(self.evaluate(p)[0], 0.0)
+
 
 class DaskHinge(SummedLoss):
     """The hinge loss of all parts."""
@@ -152,7 +156,7 @@ class DaskRanks(SummedLoss):
         self._end = None
         if best.k > 0:
             self._step = best.k
-            self._end = self.rows.blend(1.0, p, best.k, dp)
+            self._end = self.rows.axpby(1.0, p, best.k, dp)
         return best.k, best.R
 
     def known_subgradient(self) -> Subgradient | None:
@@ -190,9 +194,9 @@ def along(
     found = []
     at = memory.room()
     for k in ks:
-        memory.rows.blend(1.0, p, k, dp, at)
-        R, l = memory.loss.evaluate(at, memory.room())  # noqa: E741
-        found.append((R, memory.rows.inner(l, dp)))
-        memory.give_back(l)
+        memory.rows.axpby(1.0, p, k, dp, at)
+        R, subgrad = memory.loss.evaluate(at, memory.room())
+        found.append((R, memory.rows.inner(subgrad, dp)))
+        memory.give_back(subgrad)
     memory.give_back(at)
     return (np.array(found),)

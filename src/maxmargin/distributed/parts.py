@@ -151,13 +151,13 @@ class Memory:
                 continue
             if step.blend is None:
                 w = ws[step.w]
-                made = self.rows.zeros() if w is None else self.rows.predict(w, self.room())
+                made = self.rows.zeros() if w is None else self.rows.matvec(w, self.room())
                 self.vectors[step.tag] = made
                 continue
             alpha, x, beta, y = step.blend
             if x not in self.vectors or y not in self.vectors:
                 return False
-            made = self.rows.blend(alpha, self.vectors[x], beta, self.vectors[y], self.room())
+            made = self.rows.axpby(alpha, self.vectors[x], beta, self.vectors[y], self.room())
             self.vectors[step.tag] = made
         return True
 
@@ -218,11 +218,11 @@ def add(*results: Any) -> Any:
 
 
 def touch(memory: Memory, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The part's share of ``R``, ``<l, p>`` and ``X^T l``, l a subgradient at p."""
+    """The part's share of ``R``, ``<subgrad, p>`` and ``X^T subgrad`` at p."""
     assert memory.loss is not None
-    R, l = memory.loss.evaluate(p, memory.room())  # noqa: E741
-    result = np.array([R, memory.rows.inner(l, p)]), memory.rows.combine(l)
-    memory.give_back(l)
+    R, subgrad = memory.loss.evaluate(p, memory.room())
+    result = np.array([R, memory.rows.inner(subgrad, p)]), memory.rows.rmatvec(subgrad)
+    memory.give_back(subgrad)
     return result
 
 
@@ -236,6 +236,6 @@ def values(memory: Memory, p: np.ndarray) -> np.ndarray:
     return p.copy()  # the part goes on to use its own
 
 
-def combine(memory: Memory, l: np.ndarray) -> tuple[np.ndarray]:  # noqa: E741
-    """The part's share of ``X^T l`` for an l that the driver sent."""
-    return (memory.rows.combine(l),)
+def rmatvec(memory: Memory, subgrad: np.ndarray) -> tuple[np.ndarray]:
+    """The part's share of ``X^T subgrad`` for one that the driver sent."""
+    return (memory.rows.rmatvec(subgrad),)

@@ -1,8 +1,8 @@
 """Rows whose two products are done by workers.
 
-    predict(w)     nothing yet: the next task that needs X w makes it
-    combine(l)     X^T l came with the loss that l is a subgradient of
-    inner, blend   as predict: vectors of one number a row never leave the workers
+    matvec(w)           nothing yet: the next task that needs X w makes it
+    rmatvec(subgrad)    came with the loss that it is a subgradient of
+    inner, axpby        as matvec: vectors of one number per row never leave the workers
 
 `GatheredRows` are for losses that must see every prediction at once: there, predictions travel.
 """
@@ -20,7 +20,7 @@ from maxmargin.distributed import parts
 from maxmargin.distributed.cluster import Cluster, Sent
 from maxmargin.distributed.parts import Layout, Order, Task
 from maxmargin.distributed.vectors import Subgradient, Vector, Vectors, blended
-from maxmargin.solvers.vectors import inner
+from maxmargin.solvers.common.vectors import inner
 
 
 class DaskRows:
@@ -35,14 +35,14 @@ class DaskRows:
     def zeros(self) -> Vector:
         return self._vectors.new(None)
 
-    def predict(self, w: np.ndarray) -> Vector:
+    def matvec(self, w: np.ndarray) -> Vector:
         return self._vectors.new(np.array(w, dtype=np.float64))
 
-    def blend(self, alpha: float, x: Vector, beta: float, y: Vector) -> Vector:
+    def axpby(self, alpha: float, x: Vector, beta: float, y: Vector) -> Vector:
         return self._vectors.new(blended(alpha, x, beta, y), (alpha, x, beta, y))
 
-    def combine(self, l: Subgradient) -> np.ndarray:  # noqa: E741
-        return l.a
+    def rmatvec(self, subgrad: Subgradient) -> np.ndarray:
+        return subgrad.a
 
     def inner(self, x: Subgradient | Vector, y: Vector) -> float:
         if isinstance(x, Subgradient):
@@ -87,7 +87,7 @@ class PlainTask:
 
 
 class GatheredRows:
-    """Rows whose predictions come to the driver, n numbers a product, and whose l's go back."""
+    """Rows whose predictions come to the driver, n numbers per product; subgradients go back."""
 
     def __init__(
         self, cluster: Cluster, layout: Layout, sizes: list[int], stop: Any = None
@@ -100,17 +100,17 @@ class GatheredRows:
     def zeros(self) -> np.ndarray:
         return np.zeros(self.n)
 
-    def predict(self, w: np.ndarray) -> np.ndarray:
-        return np.concatenate(self._rows.each(parts.values, self._rows.predict(w)))
+    def matvec(self, w: np.ndarray) -> np.ndarray:
+        return np.concatenate(self._rows.each(parts.values, self._rows.matvec(w)))
 
-    def combine(self, l: np.ndarray) -> np.ndarray:  # noqa: E741
-        order = Order(self._rows.task, parts.combine, (), (), frozenset(), {})
-        pieces = np.split(l, self._cuts)
+    def rmatvec(self, subgrad: np.ndarray) -> np.ndarray:
+        order = Order(self._rows.task, parts.rmatvec, (), (), frozenset(), {})
+        pieces = np.split(subgrad, self._cuts)
         sent: Sent = (order, [])
         return self._rows.cluster.run(sent, lambda: sent, True, self._rows.stop, pieces)[0]
 
     def inner(self, x: np.ndarray, y: np.ndarray) -> float:
         return inner(x, y)
 
-    def blend(self, alpha: float, x: np.ndarray, beta: float, y: np.ndarray) -> np.ndarray:
+    def axpby(self, alpha: float, x: np.ndarray, beta: float, y: np.ndarray) -> np.ndarray:
         return alpha * x + beta * y

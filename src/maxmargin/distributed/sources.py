@@ -15,7 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.data.dataset import Dataset
-from maxmargin.data.reading import open as open_file
+from maxmargin.data.formats.reading import open as open_file
+from maxmargin.data.sparse import checked_csr
 from maxmargin.distributed.errors import dask_modules
 from maxmargin.distributed.parts import Part
 
@@ -184,7 +185,7 @@ def rows_in_memory(block: Any) -> Any:
     if not sp.issparse(block) and hasattr(block, "tocsr"):  # pydata/sparse
         block = block.tocsr()
     if sp.issparse(block):
-        block = block.tocsr()
+        block = checked_csr(block)
         return block if block.dtype in (np.float32, np.float64) else block.astype(np.float64)
     X = np.asarray(block)
     if X.dtype.kind not in "biuf":

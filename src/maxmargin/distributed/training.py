@@ -1,4 +1,4 @@
-"""From parts on workers to models, by the bundle loop of `maxmargin.solvers.bundle`.
+"""From parts on workers to models, by the bundle loop of `maxmargin.solvers.linear.bundle`.
 
 The driver keeps w, the planes and the bounds; the workers the rows and everything that has one
 number a row. Several classes are several problems on the same parts, some at a time: while one
@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 import uuid
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -21,14 +20,15 @@ from maxmargin.distributed import describe
 from maxmargin.distributed.averaging import averaged_start
 from maxmargin.distributed.cluster import Cluster
 from maxmargin.distributed.describe import Labels, Shape
-from maxmargin.distributed.errors import PartitionError, dask_modules
+from maxmargin.distributed.errors import ClusterError, dask_modules
 from maxmargin.distributed.losses import DaskHinge, DaskRanks, HingeTask, RankTask, pairs_of
 from maxmargin.distributed.rows import DaskRows
 from maxmargin.distributed.sources import Source
-from maxmargin.models.training import Plan, class_factors
-from maxmargin.problem import Clock, Settings, Solution, Status
-from maxmargin.solvers import bundle
-from maxmargin.solvers.run import Interrupts, RowsLost, Stopped, catch_interrupts
+from maxmargin.problem import Clock, Solution, Status
+from maxmargin.solvers.common.run import Interrupts, RowsLost, Stopped, catch_interrupts
+from maxmargin.solvers.linear import bundle
+from maxmargin.training.linear import LinearPlan, in_threads
+from maxmargin.training.targets import class_factors
 
 SIDE_BY_SIDE = 4  # problems at a time: each has a handful of vectors of one number a row
 
@@ -61,7 +61,7 @@ class Fit:
     clock: Clock
 
     @property
-    def failure(self) -> PartitionError | None:
+    def failure(self) -> ClusterError | None:
         return self.cluster.failure
 
     def new_stop(self, rounds: int = 1) -> Any:
@@ -103,25 +103,25 @@ def blaming(cluster: Cluster) -> Iterator[None]:
 def solve(
     rows: Any,
     loss: Any,
-    plan: Plan,
+    plan: LinearPlan,
     stop: Any,
     w0: np.ndarray | None = None,
     planes: Sequence[tuple[np.ndarray, float]] = (),
 ) -> Solution:
     """The bundle loop on one problem."""
-    settings = Settings(plan.tol, plan.max_iter, plan.seed, plan.callback, stop)
+    settings = plan.options.settings(stop)
     method: Literal["ocas", "cpa"] = "cpa" if plan.solver == "cpa" else "ocas"
     return bundle.solve(rows, loss, settings, method=method, w0=w0, planes0=planes)
 
 
 def solve_classes(
-    fit: Fit, plan: Plan, average: bool, starts: Sequence[np.ndarray] | None
+    fit: Fit, plan: LinearPlan, average: bool, starts: Sequence[np.ndarray] | None
 ) -> tuple[Labels, list[Solution]]:
-    """One problem for two classes, one each for more (see `maxmargin.models.training`)."""
+    """One problem for two classes, one each for more (see `maxmargin.training.linear`)."""
     with blaming(fit.cluster):
         labels = describe.all_labels(fit.cluster.ask(describe.labels_of))
     cost = plan.C * class_factors(labels.classes, labels.weight, plan.class_weight)
-    layout = fit.shape.layout(plan.bias, plan.threads or 1)
+    layout = fit.shape.layout(plan.bias, plan.options.threads or 1)
     positives = [1] if len(labels.classes) == 2 else list(range(len(labels.classes)))
     if starts is not None and (len(starts), len(starts[0])) != (len(positives), layout.width):
         starts = None
@@ -143,26 +143,12 @@ def solve_classes(
             fit.interrupts.interrupt()
         return solution
 
-    return labels, each_of(one, len(positives), side_by_side)
+    return labels, in_threads(one, len(positives), side_by_side)
 
 
-def each_of(one: Callable[[int], Solution], problems: int, side_by_side: int) -> list[Solution]:
-    """The solutions of all problems; a callback that ends one ends all."""
-    from maxmargin.models.training import stopped_by_callback
-
-    if side_by_side == 1:
-        solutions = [one(k) for k in range(problems)]
-    else:
-        with ThreadPoolExecutor(side_by_side) as executor:
-            solutions = list(executor.map(one, range(problems)))
-    if any(solution.certificate.status is Status.CALLBACK for solution in solutions):
-        solutions = [stopped_by_callback(solution) for solution in solutions]
-    return solutions
-
-
-def solve_ranking(fit: Fit, plan: Plan, w0: np.ndarray | None) -> Solution:
+def solve_ranking(fit: Fit, plan: LinearPlan, w0: np.ndarray | None) -> Solution:
     """A ranking none of whose queries crosses parts."""
-    layout = fit.shape.layout(0.0, plan.threads or 1)
+    layout = fit.shape.layout(0.0, plan.options.threads or 1)
     with blaming(fit.cluster):
         N, Q, pairs = np.sum(fit.cluster.ask(pairs_of, layout), axis=0)
     if Q == 0:

@@ -35,8 +35,8 @@ class Subgradient:
     """A subgradient of the loss at `at`, known by what is asked of it."""
 
     at: Vector
-    inner: float  # <l, p>
-    a: np.ndarray  # X^T l
+    inner: float  # <subgrad, p>
+    a: np.ndarray  # X^T subgrad
 
 
 class Vectors:

@@ -1,37 +1,217 @@
-"""What all linear estimators share: parameters checked, rows validated, certificates shown."""
+"""What all estimators share: options, rows from arrays and files, the fitted model."""
 
 from __future__ import annotations
 
 import numbers
+import os
 import sys
 import warnings
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from maxmargin.data.arrays import is_surely_finite
+from maxmargin.data.arrays import is_surely_finite, safe_rows
 from maxmargin.data.cpus import granted_cpus
+from maxmargin.estimators.sources import is_source, opened, read_labelled
+from maxmargin.models.files import register_estimator, save
+from maxmargin.parameters import Options, ParameterError, is_whole, positive
 from maxmargin.problem import Callback, Certificate, Progress, Status
 
+ON_CLUSTERS = ("LinearSVC", "RankSVM", "MeasureSVC")  # of `maxmargin.distributed`
 FLOATS = [np.float64, np.float32]  # used as they are; other numbers become the first
 
 
-def validated(estimator, X, y="no_validation", **options):
-    """scikit-learn's `validate_data` for rows we can use, with our own threads looking for NaN and
-    infinity; what they find is reported in scikit-learn's words."""
-    checked = validate_data(
-        estimator, X, y, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False, **options
-    )
-    rows = checked[0] if isinstance(checked, tuple) else checked
-    if not is_surely_finite(rows, threads_of(estimator.n_jobs)):
-        assert_all_finite(rows, estimator_name=type(estimator).__name__, input_name="X")
-    return checked
+@dataclass(frozen=True)
+class Given:
+    """Rows (arrays, or a source that stays on disk) and what is known of them."""
+
+    X: Any
+    y: Any
+    weight: Any = None
+    qid: Any = None
+    index_base: int | None = None
 
 
-def check_labels(y) -> None:
+class Machine(BaseEstimator):
+    """A face of `model_`, which the `fit` of subclasses finds by way of `maxmargin.training`.
+
+    Subclasses name the kind of their model files, and which attributes they show of the model.
+    """
+
+    C: float
+    tol: float
+    max_iter: int | None
+    max_time: float | None
+    n_jobs: int | None
+    verbose: int
+    callback: Callback | None
+
+    _kind: ClassVar[str] = ""
+    _shown: ClassVar[tuple[str, ...]] = ()  # of the model; with an underscore they are ours
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "_kind" in cls.__dict__:
+            register_estimator(cls._kind, cls.from_model)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    # ------------------------------------------------------------ before a fit
+
+    def _options(self) -> Options:
+        """The parameters that every estimator has, checked."""
+        return Options(
+            tol=self.tol,
+            max_iter=self.max_iter,
+            max_time=self.max_time,
+            threads=threads_of(self.n_jobs),
+            seed=seed_of(getattr(self, "random_state", None)),
+            callback=progress_callback(self.callback, self.verbose),
+        )
+
+    def _bias(self) -> float:
+        """The constant feature of the intercept; 0 for none."""
+        scaling = positive("intercept_scaling", self.intercept_scaling)
+        return scaling if self.fit_intercept else 0.0
+
+    def _is_file(self, X: Any) -> bool:
+        """Whether X names rows rather than holding them."""
+        refuse_dask(X, type(self).__name__)
+        return is_source(X)
+
+    def _given(
+        self, X: Any, y: Any, sample_weight: Any = None, qid: Any = None, **options: Any
+    ) -> Given:
+        """Rows with their targets, from arrays or from a file, which is read into memory."""
+        if self._is_file(X):
+            file = read_labelled(X, y, sample_weight, qid, threads_of(self.n_jobs))
+            self._note_columns(file.X.shape[1], file.feature_names)
+            return Given(file.X, file.y, file.weight, file.qid, file.index_base)
+        X, y = self._rows(X, y, **options)
+        return Given(X, y, sample_weight, qid)
+
+    def _rows(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+        """scikit-learn's `validate_data` for rows we can use, with our own threads looking for NaN
+        and infinity; what they find is reported in scikit-learn's words."""
+        X, y = safe_rows(X, threads_of(self.n_jobs)), safe_rows(y, 1)
+        checked = validate_data(
+            self, X, y, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False, **options
+        )
+        rows = checked[0] if isinstance(checked, tuple) else checked
+        if not is_surely_finite(rows, threads_of(self.n_jobs)):
+            with np.errstate(invalid="ignore"):  # it adds up infinities of both signs
+                assert_all_finite(rows, estimator_name=type(self).__name__, input_name="X")
+        return checked
+
+    def _note_columns(self, d: int, names: Any) -> None:
+        """scikit-learn's attributes for rows that it has not validated."""
+        self.n_features_in_ = d
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _starts(self) -> Any:
+        """Where the last fit ended, if a warm start is asked for."""
+        return getattr(self, "_ends", None) if getattr(self, "warm_start", False) else None
+
+    # ------------------------------------------------------------ after a fit
+
+    def _adopt(self, trained: Any, index_base: int | None = None) -> Any:
+        """The fitted attributes, from what training gave; a missed tolerance is said."""
+        self._keep(trained, index_base)
+        warn_if_missed(self.certificate_)
+        return self
+
+    def _keep(self, trained: Any, index_base: int | None = None) -> None:
+        names = getattr(self, "feature_names_in_", None)
+        names = None if names is None else tuple(names)
+        self._show(replace(trained.model, feature_names=names, index_base=index_base))
+        self._ends = getattr(trained, "starts", None)
+        self.history_ = trained.history
+
+    def _show(self, model: Any) -> None:
+        """The attributes of a fitted estimator, from its model."""
+        self.model_ = model
+        for name in self._shown:
+            setattr(self, name + "_", getattr(model, name))
+        self.certificates_ = list(model.certificates)
+        self.certificate_ = model.certificate
+        self.n_iter_ = max((c.n_iter for c in model.certificates), default=0)
+
+    @classmethod
+    def from_model(cls, model: Any) -> Any:
+        """The fitted estimator whose `to_model` this was, without its history."""
+        known = cls().get_params()
+        estimator = cls(**{k: v for k, v in model.parameters.items() if k in known})
+        estimator._show(model)
+        estimator._note_columns(model.n_features, model.feature_names)
+        estimator.history_ = []
+        return estimator
+
+    def to_model(self) -> Any:
+        """The model without the estimator: what `save` writes."""
+        check_is_fitted(self)
+        return self.model_
+
+    def save(self, path: str | os.PathLike, *, overwrite: bool = False) -> None:
+        """Write the fitted model to one file, readable by `maxmargin.load` and the commands.
+
+        A model may replace a model; any other file only with `overwrite`.
+        """
+        save(self, path, overwrite=overwrite)
+
+    # ------------------------------------------------------------ predictions
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The scores of the rows: one number each, or one per class with more than two classes.
+
+        X may be a file: it is read block by block.
+        """
+        return self._apply("decision_function", X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The label of each row; of a ranking its score. X may be a file."""
+        return self._apply("predict", X)
+
+    def _apply(self, method: str, X: Any) -> np.ndarray:
+        """What a method of the model says about rows, once they are checked."""
+        check_is_fitted(self)
+        apply, threads = getattr(self.to_model(), method), threads_of(self.n_jobs)
+        if self._is_file(X):
+            source = opened(X, threads, self.n_features_in_)
+            return np.concatenate([apply(block.X, threads) for block in source.blocks()])
+        return apply(self._rows(X, reset=False), threads)
+
+    def _scored(self, X: Any, y: Any, sample_weight: Any, qid: Any = None) -> Given:
+        """Rows and targets to be judged by; a file has its own."""
+        check_is_fitted(self)
+        if not self._is_file(X):
+            return Given(X, y, sample_weight, qid)
+        source = opened(X, threads_of(self.n_jobs), self.n_features_in_)
+        known = read_labelled(source, y, sample_weight, qid, threads_of(self.n_jobs), rows=False)
+        return Given(source, known.y, known.weight, known.qid)
+
+
+class Classifier(ClassifierMixin, Machine):
+    """A machine whose predictions are labels."""
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The share of rows whose label is right; of a file, by its own labels and weights."""
+        given = self._scored(X, y, sample_weight)
+        return super().score(given.X, given.y, given.weight)
+
+
+def check_labels(y: Any) -> None:
     """scikit-learn's `check_classification_targets`, which looks at y several times, where y might
     not be labels: no array of numbers, not whole, or hardly any of them equal."""
     if isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "biuf":
@@ -42,16 +222,24 @@ def check_labels(y) -> None:
     check_classification_targets(y)
 
 
+def refuse_dask(X: Any, name: str) -> None:
+    """Rows on a cluster are for the classes of `maxmargin.distributed`."""
+    if type(X).__module__.split(".")[0] not in ("dask", "dask_expr"):
+        return
+    advice = f"use maxmargin.distributed.{name}, or " if name in ON_CLUSTERS else ""
+    raise TypeError(f"X is a dask array; {advice}bring it into memory first: X.compute()")
+
+
 def threads_of(n_jobs: int | None) -> int | None:
-    """Threads for scikit-learn's `n_jobs`; None (all CPUs granted) stays None."""
+    """Threads for scikit-learn's `n_jobs`; None (all available CPUs) stays None."""
     if n_jobs is None:
         return None
-    if not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
-        raise ValueError(f"n_jobs must be a whole number other than 0, or None; got {n_jobs!r}")
+    if not is_whole(n_jobs) or n_jobs == 0:
+        raise ParameterError("n_jobs", "a whole number other than 0", n_jobs, "all available CPUs")
     return int(n_jobs) if n_jobs > 0 else max(1, granted_cpus() + 1 + int(n_jobs))
 
 
-def seed_of(random_state) -> int:
+def seed_of(random_state: Any) -> int:
     """A seed. None means 0, so that fits repeat without touching a global generator."""
     if random_state is None:
         return 0
@@ -61,13 +249,11 @@ def seed_of(random_state) -> int:
         return int(random_state.integers(2**62))
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
-    raise ValueError(
-        f"random_state must be None, a whole number or a numpy generator; got {random_state!r}"
-    )
+    raise ParameterError("random_state", "None, a whole number or a numpy generator", random_state)
 
 
 def progress_callback(callback: Callback | None, verbose: int) -> Callback | None:
-    """The user's callback, and a line on standard error a step if `verbose`."""
+    """The user's callback, and one line per iteration on standard error if `verbose`."""
     if not verbose:
         return callback
 
@@ -83,24 +269,12 @@ def progress_callback(callback: Callback | None, verbose: int) -> Callback | Non
     return show
 
 
-REASONS = {
-    Status.MAX_ITER: "the limit on iterations was reached",
-    Status.MAX_TIME: "max_time was reached",
-    Status.INTERRUPTED: "it was interrupted",
-    Status.CALLBACK: "the callback asked to stop",
-    Status.ROWS_LOST: "part of the data could no longer be read",
-    Status.STALLED: "rounding errors leave no room for progress",
-}
-
-
-def warn_if_missed(certificate: Certificate | None, tol: float, stacklevel: int = 4) -> None:
-    """Says so, with the gap reached, if an answer is not within the tolerance."""
-    if certificate is None or certificate.status is Status.OPTIMAL:
+def warn_if_missed(certificate: Certificate | None, stacklevel: int = 4) -> None:
+    """Says so, with the certificate, if an answer is not within the tolerance."""
+    if certificate is None or certificate.status in (Status.OPTIMAL, Status.RULE_MET):
         return
     warnings.warn(
-        f"training ended with a relative duality gap of {certificate.relative_gap:.2g} (tol is "
-        f"{tol:g}) because {REASONS[certificate.status]}. The model is the best so far; "
-        "certificate_ says how good it is.",
+        f"the best model so far has {certificate}. Allow more iterations or time, or a larger tol.",
         ConvergenceWarning,
         stacklevel=stacklevel,
     )

@@ -5,23 +5,18 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 
-from maxmargin.estimators.base import progress_callback, seed_of, threads_of
+from maxmargin.estimators.base import check_labels
 from maxmargin.estimators.kernel_base import KernelClassifier
-from maxmargin.models import files, libsvm_text
+from maxmargin.models import libsvm_text
 from maxmargin.models.kernel import KernelModel
-from maxmargin.models.kernel_training import (
-    KernelPlan,
-    TrainedKernel,
-    search,
-    train,
-)
-from maxmargin.problem import Status
-from maxmargin.solvers.kernel_grid import GridProgress, GridResult
+from maxmargin.solvers.kernel.grid import GridProgress, GridResult
+from maxmargin.training.kernel import KernelPlan, search, train
 
 
 class _KernelClassifier(KernelClassifier):
@@ -32,43 +27,28 @@ class _KernelClassifier(KernelClassifier):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
-    def _plan(self, **more) -> KernelPlan:
+    def _plan(self, **more: Any) -> KernelPlan:
+        me: Any = self
         return KernelPlan(
-            kernel=self.kernel,
-            degree=self.degree,
-            coef0=self.coef0,
-            tol=self.tol,
-            stopping=self.stopping,
-            working_set=self.working_set,
-            n_neighbors=self.n_neighbors,
-            cold_start=self.cold_start,
-            multi_class=self.multi_class,
-            memory=self.memory,
-            max_iter=self.max_iter,
-            max_time=self.max_time,
-            threads=threads_of(self.n_jobs),
-            seed=seed_of(self.random_state),
+            kernel=me.kernel,
+            degree=me.degree,
+            coef0=me.coef0,
+            stopping=me.stopping,
+            working_set=me.working_set,
+            n_neighbors=me.n_neighbors,
+            cold_start=me.cold_start,
+            multi_class=me.multi_class,
+            class_weight=me.class_weight,
+            memory=me.memory,
+            options=self._options(),
             **more,
         )
 
-    def _keep(self, trained: TrainedKernel) -> None:
-        self._take(trained.model)
-        self.history_ = trained.history
-        assert self.certificate_ is not None
-        if self.certificate_.status is not Status.OPTIMAL:
-            warnings.warn(
-                f"the gap did not reach tol={self.tol:g} ({self.certificate_.status} after "
-                f"{self.n_iter_} iterations): {self.certificate_}. The best model so far is kept; "
-                f"allow more iterations or time, or a larger tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-
-    def _take(self, model: KernelModel) -> None:
-        super()._take(model)
+    def _show(self, model: KernelModel) -> None:
+        super()._show(model)
         self.support_ = model.support
         self.support_vectors_ = np.empty((0, 0)) if model.vectors is None else model.vectors
-        self.gamma_ = model.parameters["gamma"]
+        self.gamma_ = model.parameters.get("gamma")
 
     def export_libsvm(self, path: str | os.PathLike) -> None:
         """Writes the model in LIBSVM's text format, for its svm-predict (rho = 0)."""
@@ -96,9 +76,11 @@ class KernelSVC(_KernelClassifier):
     degree, coef0
         Of the polynomial kernel ``(gamma <x, z> + coef0)^degree``.
     tol : float
-        Stop when the gap is at most ``tol * C * sum_i s_i``.
-    stopping : {"clipped", "plain"}
-        The gap of predictions clipped to [-1, 1] (rule 9 of the paper), or the duality gap itself.
+        Stop when the relative gap ``(P - D) / P`` is at most this.
+    stopping : {"relative", "clipped", "plain"}
+        "clipped" and "plain" stop when the gap is at most ``tol * C * sum_i s_i`` instead: the gap
+        of predictions clipped to [-1, 1] (rule 9 of the paper), or the duality gap itself. An
+        answer that satisfies only them has the status "rule_met", not "optimal".
     working_set : int or "1d"
         How pairs are chosen: a sum of 1, 2, 4, ..., 2048 as in the paper; 0 tries all pairs.
     n_neighbors : int
@@ -132,6 +114,8 @@ class KernelSVC(_KernelClassifier):
     True
     """
 
+    _kind = "kernel"
+
     def __init__(
         self,
         C=1.0,
@@ -141,7 +125,7 @@ class KernelSVC(_KernelClassifier):
         degree=3,
         coef0=0.0,
         tol=1e-3,
-        stopping="clipped",
+        stopping="relative",
         working_set=7,
         n_neighbors=10,
         cold_start="auto",
@@ -175,13 +159,12 @@ class KernelSVC(_KernelClassifier):
         self.verbose = verbose
         self.callback = callback
 
-    def fit(self, X, y, sample_weight=None):
-        """Fits the model to rows X (dense or CSR) and labels y."""
-        X, y, _, weights = self._data(X, y, sample_weight)
-        plan = self._plan(gamma=self.gamma)
-        report = progress_callback(self.callback, self.verbose)
-        self._keep(train(X, y, self.C, plan, weights, report))
-        return self
+    def fit(self, X, y=None, sample_weight=None):
+        """Fits the model to rows X (dense or CSR) and labels y; of a file X, its own labels."""
+        plan = self._plan(C=self.C, gamma=self.gamma)
+        given = self._given(X, y, sample_weight)
+        check_labels(given.y)
+        return self._adopt(train(given.X, given.y, plan, given.weight), given.index_base)
 
 
 class KernelSVCCV(_KernelClassifier):
@@ -237,7 +220,7 @@ class KernelSVCCV(_KernelClassifier):
         degree=3,
         coef0=0.0,
         tol=1e-3,
-        stopping="clipped",
+        stopping="relative",
         working_set=7,
         n_neighbors=10,
         cold_start="auto",
@@ -272,16 +255,16 @@ class KernelSVCCV(_KernelClassifier):
         self.verbose = verbose
         self.callback = callback
 
-    def fit(self, X, y, sample_weight=None):
-        """Searches the grid and fits the best point to all rows."""
-        X, y, counts, weights = self._data(X, y, sample_weight)
-        folds = list(check_cv(self.cv, y, classifier=True).split(X, y))
+    def fit(self, X, y=None, sample_weight=None):
+        """Searches the grid and fits the best point to all rows; X may be a file."""
         plan, report = self._plan(), self._reporter()
-        trained = search(X, y, self.Cs, self.gammas, folds, plan, weights, report, counts)
+        given = self._given(X, y, sample_weight)
+        check_labels(given.y)
+        folds = list(check_cv(self.cv, given.y, classifier=True).split(given.X, given.y))
+        trained = search(given.X, given.y, self.Cs, self.gammas, folds, plan, given.weight, report)
         assert trained.grid is not None
         self._keep_grid(trained.grid)
-        self._keep(trained)
-        return self
+        return self._adopt(trained, given.index_base)
 
     def _keep_grid(self, grid: GridResult) -> None:
         self.Cs_, self.gammas_ = grid.Cs, grid.gammas
@@ -302,8 +285,9 @@ class KernelSVCCV(_KernelClassifier):
             )
 
     def _reporter(self):
+        callback: Any = self.callback
         if not self.verbose:
-            return self.callback
+            return callback
 
         def report(progress: GridProgress):
             print(
@@ -312,7 +296,7 @@ class KernelSVCCV(_KernelClassifier):
                 f"gamma={progress.best_gamma:.4g}  {progress.seconds_left:.0f} s left",
                 file=sys.stderr,
             )
-            return self.callback(progress) if self.callback is not None else None
+            return callback(progress) if callback is not None else None
 
         return report
 
@@ -336,18 +320,3 @@ def results_table(grid: GridResult) -> dict:
     for k in range(scores.shape[1]):
         table[f"split{k}_test_score"] = scores[:, k]
     return table
-
-
-def _from_model(model: KernelModel) -> KernelSVC:
-    """A fitted estimator from a model that was loaded."""
-    known = KernelSVC().get_params()
-    estimator = KernelSVC(**{k: v for k, v in model.parameters.items() if k in known})
-    estimator._take(model)
-    estimator.n_features_in_ = model.n_features
-    estimator.history_ = []
-    if model.feature_names is not None:
-        estimator.feature_names_in_ = np.array(model.feature_names, dtype=object)
-    return estimator
-
-
-files.register_estimator("kernel", _from_model)

@@ -2,108 +2,27 @@
 
 from __future__ import annotations
 
-import os
+from typing import Any
 
-import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
-
-from maxmargin.estimators.base import (
-    check_labels,
-    progress_callback,
-    seed_of,
-    threads_of,
-    validated,
-    warn_if_missed,
-)
-from maxmargin.estimators.sources import is_source, labels_and_weights, opened, scores_of
-from maxmargin.models.files import register_estimator, save
-from maxmargin.models.linear import LinearModel
-from maxmargin.models.training import Plan, Trained, train, train_from
+from maxmargin.estimators.base import Classifier, Given, check_labels
+from maxmargin.estimators.sources import read_labelled
 from maxmargin.problem import Callback
+from maxmargin.training.linear import LinearPlan, train
 
 
-class LinearClassifier(ClassifierMixin, BaseEstimator):
-    """What fitted linear classifiers do; subclasses find the model."""
+class LinearClassifier(Classifier):
+    """What linear classifiers share: the parameters of the problem."""
 
-    def _validated(self, X, y, sample_weight):
-        X, y = validated(self, X, y)
-        check_labels(y)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
-        return X, y, sample_weight
+    _shown = ("coef", "intercept", "classes", "solver")
 
-    def _adopt(self, trained: Trained) -> None:
-        """The fitted attributes, from what training gave."""
-        self._adopt_model(trained.model)
-        self.history_ = trained.history
-        warn_if_missed(trained.model.certificate, self.tol)
-
-    def _adopt_model(self, model: LinearModel) -> None:
-        self.coef_, self.intercept_, self.classes_ = model.coef, model.intercept, model.classes
-        self.solver_ = model.solver
-        self.certificates_ = list(model.certificates)
-        self.certificate_ = model.certificate
-        self.n_iter_ = max((c.n_iter for c in model.certificates), default=0)
-
-    def _keep_names(self, names: list[str] | None) -> None:
-        """scikit-learn's attribute, which is there only if there are names."""
-        if names is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            delattr(self, "feature_names_in_")
-
-    def to_model(self) -> LinearModel:
-        """The model without the estimator: what `save` writes."""
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        return LinearModel(
-            coef=self.coef_,
-            intercept=self.intercept_,
-            classes=self.classes_,
-            certificates=tuple(self.certificates_),
-            solver=self.solver_,
-            parameters=self._saved_parameters(),
-            feature_names=None if names is None else tuple(names),
+    def _plan(self, C: float) -> LinearPlan:
+        return LinearPlan(
+            C=C,
+            solver=self.solver,
+            bias=self._bias(),
+            class_weight=self.class_weight,
+            options=self._options(),
         )
-
-    def save(self, path: str | os.PathLike) -> None:
-        """Write the fitted model to one file, readable by `maxmargin.load` and the commands."""
-        save(self, path)
-
-    def decision_function(self, X) -> np.ndarray:
-        """``<w_j, x> + b_j``: one number a row for two classes, else one a class.
-
-        X may be a file, or a source of blocks: see `fit`.
-        """
-        check_is_fitted(self)
-        if is_source(X):
-            source = opened(X, self.n_jobs, self.n_features_in_)
-            return scores_of(self.to_model(), source, threads_of(self.n_jobs))
-        X = validated(self, X, reset=False)
-        return self.to_model().decision_function(X, threads_of(self.n_jobs))
-
-    def predict(self, X) -> np.ndarray:
-        """The class of each row."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return self.classes_[(scores > 0).astype(np.intp)]
-        return self.classes_[np.argmax(scores, axis=1)]
-
-    def score(self, X, y=None, sample_weight=None) -> float:
-        """The share of rows whose class is right; of a file, by its own labels and weights."""
-        if not is_source(X):
-            return super().score(X, y, sample_weight)
-        check_is_fitted(self)
-        source = opened(X, self.n_jobs, self.n_features_in_)
-        return super().score(source, *labels_and_weights(source, y, sample_weight))
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 class LinearSVC(LinearClassifier):
@@ -162,6 +81,8 @@ class LinearSVC(LinearClassifier):
     True
     """
 
+    _kind = "linear"
+
     def __init__(
         self,
         C: float = 1.0,
@@ -202,74 +123,20 @@ class LinearSVC(LinearClassifier):
         The rows then stay on disk: solver "ocas" (or "cpa") reads them twice an iteration. Labels
         and weights are the file's; y must not be given.
         """
-        plan = plan_of(self, C=self.C)
-        if is_source(X):
-            return self._fit_source(X, y, sample_weight, plan)
-        X, y, sample_weight = self._validated(X, y, sample_weight)
-        starts = getattr(self, "_starts", None) if self.warm_start else None
-        trained = train(X, y, plan, sample_weight, starts)
-        if self.warm_start:
-            self._starts = trained.starts
-        self._adopt(trained)
-        return self
+        plan = self._plan(self.C)
+        given = self._given(X, y, sample_weight)
+        check_labels(given.y)
+        trained = train(given.X, given.y, plan, given.weight, self._starts())
+        return self._adopt(trained, given.index_base)
 
-    def _fit_source(self, X, y, sample_weight, plan: Plan) -> LinearSVC:
+    def _given(
+        self, X: Any, y: Any, sample_weight: Any = None, *args: Any, **options: Any
+    ) -> Given:
+        """Rows of a file stay where they are."""
+        if not self._is_file(X):
+            return super()._given(X, y, sample_weight, **options)
         if self.warm_start:
             raise ValueError("warm_start=True is not for files: read the rows into memory first")
-        source = opened(X, self.n_jobs)
-        labels, weight = labels_and_weights(source, y, sample_weight)
-        check_labels(labels)
-        trained = train_from(source, labels, plan, weight)
-        self.n_features_in_ = source.d
-        self._keep_names(source.feature_names)
-        self._adopt(trained)
-        return self
-
-    def _saved_parameters(self) -> dict:
-        return plain_parameters(self)
-
-
-def plan_of(estimator, C: float) -> Plan:
-    """An estimator's parameters as training knows them, checked."""
-    scaling = float(estimator.intercept_scaling)
-    if estimator.fit_intercept and not scaling > 0:
-        raise ValueError(
-            f"intercept_scaling must be positive; got {estimator.intercept_scaling!r}; "
-            "use fit_intercept=False for no intercept"
-        )
-    return Plan(
-        C=C,
-        solver=estimator.solver,
-        tol=estimator.tol,
-        max_iter=estimator.max_iter,
-        max_time=estimator.max_time,
-        bias=scaling if estimator.fit_intercept else 0.0,
-        class_weight=estimator.class_weight,
-        threads=threads_of(estimator.n_jobs),
-        seed=seed_of(estimator.random_state),
-        callback=progress_callback(estimator.callback, estimator.verbose),
-    )
-
-
-def plain_parameters(estimator) -> dict:
-    """The parameters a file can hold: no callbacks, no generators."""
-    parameters = {
-        name: value for name, value in estimator.get_params().items() if name != "callback"
-    }
-    if not isinstance(parameters["random_state"], int | None):
-        parameters["random_state"] = None
-    return parameters
-
-
-def _from_model(model: LinearModel) -> LinearSVC:
-    known = LinearSVC().get_params()
-    estimator = LinearSVC().set_params(**{k: v for k, v in model.parameters.items() if k in known})
-    estimator._adopt_model(model)
-    estimator.history_ = []
-    estimator.n_features_in_ = model.n_features
-    if model.feature_names is not None:
-        estimator.feature_names_in_ = np.array(model.feature_names, dtype=object)
-    return estimator
-
-
-register_estimator("linear", _from_model)
+        file = read_labelled(X, y, sample_weight, None, self._options().threads, rows=False)
+        self._note_columns(file.X.d, file.feature_names)
+        return Given(file.X, file.y, file.weight, index_base=file.index_base)

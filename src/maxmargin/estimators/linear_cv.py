@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from sklearn.model_selection import check_cv
 
-from maxmargin.estimators.linear import LinearClassifier, plain_parameters, plan_of
-from maxmargin.models.search import search_C
+from maxmargin.estimators.base import check_labels
+from maxmargin.estimators.linear import LinearClassifier
 from maxmargin.problem import Callback
+from maxmargin.training.search import search_C
 
 
 class LinearSVCCV(LinearClassifier):
@@ -66,17 +67,12 @@ class LinearSVCCV(LinearClassifier):
         self.verbose = verbose
         self.callback = callback
 
-    def fit(self, X, y, sample_weight=None) -> LinearSVCCV:
-        """Search and refit."""
-        plan = plan_of(self, C=1.0)
-        X, y, sample_weight = self._validated(X, y, sample_weight)
-        splits = check_cv(self.cv, y, classifier=True).split(X, y)
-        found = search_C(X, y, plan, self.Cs, splits, sample_weight)
+    def fit(self, X, y=None, sample_weight=None) -> LinearSVCCV:
+        """Search and refit. X may be a file, which is read into memory."""
+        plan = self._plan(C=1.0)
+        given = self._given(X, y, sample_weight)
+        check_labels(given.y)
+        splits = check_cv(self.cv, given.y, classifier=True).split(given.X, given.y)
+        found = search_C(given.X, given.y, plan, self.Cs, splits, given.weight)
         self.C_, self.Cs_, self.scores_ = found.C, found.Cs, found.scores
-        self._adopt(found.trained)
-        return self
-
-    def _saved_parameters(self) -> dict:
-        """Those of a `LinearSVC` with the C found: that is what comes back from a file."""
-        parameters = {k: v for k, v in plain_parameters(self).items() if k not in ("Cs", "cv")}
-        return {"C": self.C_, **parameters}
+        return self._adopt(found.trained, given.index_base)

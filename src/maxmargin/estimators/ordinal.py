@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.estimators.base import check_labels, threads_of
-from maxmargin.estimators.scoring import ScoringEstimator, checked_weights, weights_by_class
-from maxmargin.losses.ranks import Ranks
-from maxmargin.models.files import register_estimator
-from maxmargin.models.ordinal import OrdinalModel, best_thresholds, places_of
-from maxmargin.models.ranking import RankModel
+from maxmargin.estimators.base import Classifier, check_labels
+from maxmargin.models.ordinal import places_of
+from maxmargin.training.linear import LinearPlan
+from maxmargin.training.scores import train_ordinal
 
 
-class OrdinalSVC(ClassifierMixin, ScoringEstimator):
+class OrdinalSVC(Classifier):
     r"""Labels that have an order: one linear score for all of them, cut by thresholds.
 
     ``minimise 1/2 ||w||^2 + C n/m * sum over pairs y_i > y_j of max(0, 1 - <w, x_i - x_j>)``, then
@@ -53,8 +49,8 @@ class OrdinalSVC(ClassifierMixin, ScoringEstimator):
     ['bad', 'fair', 'good']
     """
 
-    _model = OrdinalModel
-    _arrays = ("coef", "thresholds", "classes")
+    _kind = "ordinal"
+    _shown = ("coef", "thresholds", "classes")
 
     def __init__(
         self,
@@ -88,40 +84,24 @@ class OrdinalSVC(ClassifierMixin, ScoringEstimator):
         tags.classifier_tags.poor_score = True  # scikit-learn scores it on labels without an order
         return tags
 
-    def fit(self, X, y, sample_weight=None) -> OrdinalSVC:
-        """Learns the score and the thresholds."""
-        self._check_parameters()
-        X, y = self._check_rows(X, y)
-        check_labels(y)
-        n = X.shape[0]
-        weight = weights_by_class(checked_weights(sample_weight, n), self.class_weight, y)
-        self.classes_, place = places_of(y, self.order)
-        counted = place if weight is None else place[weight > 0]
-        if np.unique(counted).size < 2:
-            raise ValueError(
-                "rows of positive weight have labels of one class only; expected at least two "
-                f"classes, got {self.classes_.tolist()}"
-            )
-        self._learn_ranking(X, lambda pool: Ranks(place, self.C, pool, sample_weight=weight))
-        score = RankModel(self.coef_).predict(X, threads_of(self.n_jobs))
-        self.thresholds_ = best_thresholds(score, place, self.classes_.size, weight)
-        return self
+    def fit(self, X, y=None, sample_weight=None) -> OrdinalSVC:
+        """Learns the score and the thresholds. X may be a file, which is read into memory."""
+        plan = LinearPlan(
+            self.C,
+            loss="ranks",
+            solver=self.solver,
+            bias=0.0,
+            class_weight=self.class_weight,
+            options=self._options(),
+        )
+        given = self._given(X, y, sample_weight)
+        check_labels(given.y)
+        trained = train_ordinal(given.X, given.y, plan, self.order, given.weight, self._starts())
+        return self._adopt(trained, given.index_base)
 
-    def decision_function(self, X) -> np.ndarray:
-        """How far the score lies inside the interval of each label; with two labels, above the cut.
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes), or (n,) with two labels
-        """
-        return self._predicted_by("decision_function", X)
-
-    def mean_absolute_error(self, X, y, sample_weight=None) -> float:
+    def mean_absolute_error(self, X, y=None, sample_weight=None) -> float:
         """Mean number of places between predicted and true label."""
-        check_is_fitted(self)
-        _, true = places_of(np.asarray(y), self.classes_)
-        _, predicted = places_of(self.predict(X), self.classes_)
-        return float(np.average(np.abs(predicted - true), weights=sample_weight))
-
-
-register_estimator("ordinal", OrdinalSVC.from_model)
+        given = self._scored(X, y, sample_weight)
+        _, true = places_of(np.asarray(given.y), self.classes_)
+        _, predicted = places_of(self.predict(given.X), self.classes_)
+        return float(np.average(np.abs(predicted - true), weights=given.weight))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from maxmargin.estimators.scoring import ScoringEstimator, checked_queries, checked_weights
-from maxmargin.losses.ranks import Ranks
+from typing import Any
+
+from maxmargin.estimators.base import Machine
 from maxmargin.metrics import pairwise_accuracy
-from maxmargin.models.files import register_estimator
-from maxmargin.models.ranking import RankModel
+from maxmargin.training.linear import LinearPlan
+from maxmargin.training.scores import train_ranking
 
 
-class RankSVM(ScoringEstimator):
+class RankSVM(Machine):
     r"""Linear scores that put rows in the order of their targets, query by query.
 
     ``minimise 1/2 ||w||^2 + C N/Q * sum_q 1/m_q * sum of max(0, 1 - <w, x_i - x_j>)`` over the m_q
@@ -57,7 +58,8 @@ class RankSVM(ScoringEstimator):
     1.0
     """
 
-    _model = RankModel
+    _kind = "rank"
+    _shown = ("coef",)
     # Query ids are meant for every method that can take them.
     __metadata_request__fit = {"qid": True}  # noqa: RUF012
     __metadata_request__score = {"qid": True}  # noqa: RUF012
@@ -85,7 +87,7 @@ class RankSVM(ScoringEstimator):
         self.verbose = verbose
         self.callback = callback
 
-    def fit(self, X, y, qid=None, sample_weight=None) -> RankSVM:
+    def fit(self, X, y=None, qid=None, sample_weight=None) -> RankSVM:
         """Learns the scores.
 
         Parameters
@@ -99,16 +101,26 @@ class RankSVM(ScoringEstimator):
         sample_weight : array of shape (n,), optional
             A weight of 2 counts as the row twice.
         """
-        self._check_parameters()
-        X, y = self._check_rows(X, y, y_numeric=True)
-        n = X.shape[0]
-        qid, weight = checked_queries(qid, n), checked_weights(sample_weight, n)
-        self._learn_ranking(X, lambda pool: Ranks(y, self.C, pool, qid=qid, sample_weight=weight))
-        return self
+        plan = self._plan()
+        given = self._given(X, y, sample_weight, qid, y_numeric=True)
+        trained = train_ranking(given.X, given.y, plan, given.qid, given.weight, self._starts())
+        return self._adopt(trained, given.index_base)
 
-    def score(self, X, y, qid=None, sample_weight=None) -> float:
-        """Share of pairs in the right order, averaged over queries; ties count one half."""
-        return pairwise_accuracy(y, self.predict(X), qid=qid, sample_weight=sample_weight)
+    def _plan(self) -> LinearPlan:
+        return LinearPlan(
+            self.C, loss="ranks", solver=self.solver, bias=0.0, options=self._options()
+        )
 
+    def score(self, X, y=None, qid=None, sample_weight=None) -> float:
+        """Share of pairs in the right order, averaged over queries; ties count one half.
 
-register_estimator("rank", RankSVM.from_model)
+        X may be a file, which has its own targets and queries.
+        """
+        given = self._scored(X, y, sample_weight, qid)
+        scores = self.predict(given.X)
+        return pairwise_accuracy(given.y, scores, qid=given.qid, sample_weight=given.weight)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from maxmargin.data.blocks import BlockSource
-from maxmargin.data.source_rows import read_sides
-from maxmargin.data.sources import open_source
-from maxmargin.estimators.base import threads_of
+from maxmargin.data.stream.blocks import BlockSource
+from maxmargin.data.stream.source_rows import read_rows, read_sides
+from maxmargin.data.stream.sources import open_source
 
 
 def is_source(X: Any) -> bool:
     """Whether X is a path, a list of paths or a source of blocks, rather than an array."""
-    if isinstance(X, (str, os.PathLike)) or hasattr(X, "blocks"):
+    if _is_path(X) or hasattr(X, "blocks"):
         return True
     return isinstance(X, (list, tuple)) and bool(X) and all(map(_is_path, X))
 
@@ -24,15 +24,15 @@ def _is_path(item: Any) -> bool:
     return isinstance(item, (str, os.PathLike))
 
 
-def opened(X: Any, n_jobs: int | None, n_features: int | None = None) -> BlockSource:
+def opened(X: Any, threads: int | None, n_features: int | None = None) -> BlockSource:
     """The source that X names. With `n_features`, its rows must have, or can have, as many."""
     if hasattr(X, "blocks"):
         source = X
     else:
-        source = open_source(X, threads=threads_of(n_jobs))
+        source = open_source(X, threads=threads)
         if source.index_base is not None and n_features not in (None, source.d):
             # svmlight text may lack the last features
-            source = open_source(X, threads=threads_of(n_jobs), n_features=n_features)
+            source = open_source(X, threads=threads, n_features=n_features)
     if n_features is not None and source.d != n_features:
         raise ValueError(
             f"{source.name}: has {source.d} features, but the model was trained on {n_features}"
@@ -40,30 +40,41 @@ def opened(X: Any, n_jobs: int | None, n_features: int | None = None) -> BlockSo
     return source
 
 
-def labels_and_weights(
-    source: BlockSource, y: Any, sample_weight: Any
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """Of a source, whose labels must be its own; weights too unless others are given."""
+@dataclass(frozen=True)
+class Labelled:
+    """What a file holds: rows (a source, or an array once they are read) and their targets."""
+
+    X: Any
+    y: np.ndarray
+    weight: np.ndarray | None
+    qid: np.ndarray | None
+    feature_names: Any
+    index_base: int | None
+
+
+def read_labelled(
+    X: Any, y: Any, sample_weight: Any, qid: Any, threads: int | None, rows: bool = True
+) -> Labelled:
+    """Targets, weights and query ids of a source, and its rows unless they stay where they are.
+
+    Targets must be its own; weights and query ids too unless others are given.
+    """
+    source = opened(X, threads)
     if y is not None:
         raise ValueError(
             f"y was given, but X is {source.name}, whose labels are in it: leave y out"
         )
-    sides = read_sides(source)
+    kept, sides = read_rows(source) if rows else (source, read_sides(source))
     if sides.y is None:
         raise ValueError(
             f"{source.name}: has no labels: name their column "
             "(maxmargin.data.open_source(..., target=...))"
         )
-    if sample_weight is None:
-        return sides.y, sides.weight
-    weight = np.asarray(sample_weight, dtype=np.float64)
-    if weight.shape != (source.n,):
-        raise ValueError(
-            f"sample_weight has shape {weight.shape}; expected ({source.n},), one a row"
-        )
-    return sides.y, weight
-
-
-def scores_of(model: Any, source: BlockSource, threads: int | None) -> np.ndarray:
-    """The decision values of all rows, block by block."""
-    return np.concatenate([model.decision_function(block.X, threads) for block in source.blocks()])
+    return Labelled(
+        kept,
+        sides.y,
+        sides.weight if sample_weight is None else sample_weight,
+        sides.qid if qid is None else qid,
+        source.feature_names,
+        source.index_base,
+    )

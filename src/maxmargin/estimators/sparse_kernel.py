@@ -1,20 +1,14 @@
-"""Kernel machines on few basis vectors: the face of `models.sparse_kernel_training`."""
+"""Kernel machines on few basis vectors: the face of `training.subspace`."""
 
 from __future__ import annotations
 
 import os
-import warnings
+from typing import Any
 
-import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-
-from maxmargin.estimators.base import REASONS, progress_callback, seed_of, threads_of
+from maxmargin.estimators.base import check_labels
 from maxmargin.estimators.kernel_base import KernelClassifier
-from maxmargin.models import files
 from maxmargin.models.onnx_export import to_onnx
-from maxmargin.models.sparse_kernel import SparseKernelModel
-from maxmargin.models.sparse_kernel_training import SparseKernelPlan, train
-from maxmargin.problem import Status
+from maxmargin.training.subspace import SparseKernelPlan, train
 
 
 class SparseKernelSVC(KernelClassifier):
@@ -46,8 +40,14 @@ class SparseKernelSVC(KernelClassifier):
     residual_rows, starts, restarts : int
         Of the search for a pre-image: rows it looks at, how many of them compete as starting
         points, and how many of these are followed.
+    bounds : {"auto", "exact"}
+        What `exact_gap_`, `theorem2_bound_` and `delta_` may cost. "exact" takes a kernel value for
+        every pair of rows with a part in the solution: seconds for some 10 000 of them. "auto"
+        does so where that is no more work than training was, or a moment; else it draws rows, and
+        the bounds hold with a confidence of 99.9 % (`bounds_are_estimates_`).
     tol : float
-        Stop when the gap within the span of the basis is at most ``tol * C * sum_i s_i``.
+        Stop when the objective is at most ``tol`` times itself above the best possible on these
+        basis vectors.
     max_iter : int, optional
         Cutting planes of each binary problem; a basis vector takes one.
     class_weight, n_jobs, random_state, max_time, verbose, callback
@@ -66,8 +66,10 @@ class SparseKernelSVC(KernelClassifier):
         The largest projection error of a plane that holds the solution up.
     theorem2_bound_, exact_gap_ : float
         How far the objective can be above that of the exact machine (KernelSVC): by the paper's
-        theorem 2, and by the exact problem's dual, which is usually closer. Where more than 1024
-        rows matter, they and delta_ are estimates from a sample.
+        theorem 2, and by the exact problem's dual, which is closer.
+    bounds_are_estimates_ : bool
+        Whether delta_, theorem2_bound_ and exact_gap_ hold with a confidence of 99.9 % (each binary
+        problem) rather than always.
     path_ : list of SparseKernelModel
     classes_, gamma_, n_iter_, history_
 
@@ -80,6 +82,8 @@ class SparseKernelSVC(KernelClassifier):
     >>> bool(model.score(X, y) > 0.98)
     True
     """
+
+    _kind = "sparse-kernel"
 
     def __init__(
         self,
@@ -94,6 +98,7 @@ class SparseKernelSVC(KernelClassifier):
         residual_rows=2048,
         starts=32,
         restarts=2,
+        bounds="auto",
         tol=1e-3,
         max_iter=None,
         max_time=None,
@@ -113,6 +118,7 @@ class SparseKernelSVC(KernelClassifier):
         self.residual_rows = residual_rows
         self.starts = starts
         self.restarts = restarts
+        self.bounds = bounds
         self.tol = tol
         self.max_iter = max_iter
         self.max_time = max_time
@@ -122,21 +128,9 @@ class SparseKernelSVC(KernelClassifier):
         self.verbose = verbose
         self.callback = callback
 
-    # ------------------------------------------------------------ fitting
-
-    def fit(self, X, y, sample_weight=None):
-        """Fits the model to rows X (dense or CSR) and labels y."""
-        X, y, _, weights = self._data(X, y, sample_weight)
-        report = progress_callback(self.callback, self.verbose)
-        trained = train(X, y, self._plan(), weights, report)
-        self._take(trained.model)
-        self.path_ = trained.path
-        self.history_ = trained.history
-        self._warn_if_missed()
-        return self
-
-    def _plan(self) -> SparseKernelPlan:
-        return SparseKernelPlan(
+    def fit(self, X, y=None, sample_weight=None):
+        """Fits the model to rows X (dense or CSR) and labels y; of a file X, its own labels."""
+        plan = SparseKernelPlan(
             n_basis=self.n_basis,
             C=self.C,
             kernel=self.kernel,
@@ -147,53 +141,28 @@ class SparseKernelSVC(KernelClassifier):
             residual_rows=self.residual_rows,
             starts=self.starts,
             restarts=self.restarts,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            max_time=self.max_time,
-            threads=threads_of(self.n_jobs),
-            seed=seed_of(self.random_state),
+            bounds=self.bounds,
+            class_weight=self.class_weight,
+            options=self._options(),
         )
+        given = self._given(X, y, sample_weight)
+        check_labels(given.y)
+        trained = train(given.X, given.y, plan, given.weight)
+        self._adopt(trained, given.index_base)
+        self.path_ = trained.path
+        return self
 
-    def _warn_if_missed(self) -> None:
-        certificate = self.certificate_
-        assert certificate is not None
-        if certificate.status is Status.OPTIMAL:
-            return
-        warnings.warn(
-            f"training ended at {self.n_basis_} basis vectors with a gap of "
-            f"{certificate.normalised_gap:.2g} of C * sum of weights (tol is {self.tol:g}) because "
-            f"{REASONS[certificate.status]}. The model is the best so far; certificate_ says how "
-            "good it is.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
-
-    def _take(self, model: SparseKernelModel) -> None:
-        super()._take(model)
+    def _show(self, model: Any) -> None:
+        super()._show(model)
+        self.path_ = [model]
         self.basis_vectors_ = model.vectors
         self.n_basis_ = model.n_basis
         self.gamma_ = model.kernel.gamma
-        nothing = float("nan")
-        self.delta_ = max((b.delta for b in model.bounds), default=nothing)
-        self.theorem2_bound_ = sum(b.theorem2 for b in model.bounds) if model.bounds else nothing
-        self.exact_gap_ = sum(b.exact_gap for b in model.bounds) if model.bounds else nothing
+        self.delta_ = model.delta
+        self.theorem2_bound_ = model.theorem2_bound
+        self.exact_gap_ = model.exact_gap
+        self.bounds_are_estimates_ = model.bounds_are_estimates
 
     def export_onnx(self, path: str | os.PathLike, input_type: str = "float32") -> None:
         """Writes an ONNX graph: input ``X``, outputs ``label`` and ``scores``."""
         to_onnx(self, path, input_type)
-
-
-def from_model(model: SparseKernelModel) -> SparseKernelSVC:
-    """A fitted estimator from a model that was loaded."""
-    known = SparseKernelSVC().get_params()
-    estimator = SparseKernelSVC(**{k: v for k, v in model.parameters.items() if k in known})
-    estimator._take(model)
-    estimator.path_ = [model]
-    estimator.n_features_in_ = model.n_features
-    estimator.history_ = []
-    if model.feature_names is not None:
-        estimator.feature_names_in_ = np.array(model.feature_names, dtype=object)
-    return estimator
-
-
-files.register_estimator("sparse-kernel", from_model)

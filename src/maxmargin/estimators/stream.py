@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from maxmargin.data.blocks import BlockSource, Strings
 from maxmargin.data.features import feature_map
-from maxmargin.data.sources import ArraySource, open_source
-from maxmargin.estimators.base import (
-    check_labels,
-    progress_callback,
-    seed_of,
-    threads_of,
-    validated,
-    warn_if_missed,
-)
-from maxmargin.models.files import register_estimator, save
-from maxmargin.models.stream import StreamModel
-from maxmargin.models.stream_training import StreamPlan, train_stream
+from maxmargin.data.limits import parse_bytes
+from maxmargin.data.stream.blocks import BlockSource, Strings
+from maxmargin.data.stream.sources import ArraySource
+from maxmargin.estimators.base import Classifier, check_labels
+from maxmargin.estimators.sources import opened
 from maxmargin.problem import Callback
-from maxmargin.solvers.kernel_sources import parse_bytes
+from maxmargin.training.stream import StreamPlan, train_stream
+from maxmargin.training.targets import checked_weights
 
 SMALLEST_BLOCKS = 1 << 12
 
 
-class StreamSVC(ClassifierMixin, BaseEstimator):
+class StreamSVC(Classifier):
     """Linear support vector classification of rows that need not fit in memory.
 
         minimise   1/2 ||w||^2 + C sum_i s_i max(0, 1 - y_i (<w, phi(x_i)> + b))
@@ -103,6 +93,9 @@ class StreamSVC(ClassifierMixin, BaseEstimator):
     True
     """
 
+    _kind = "stream"
+    _shown = ("coef", "intercept", "classes", "features")
+
     def __init__(
         self,
         C: float = 1.0,
@@ -152,120 +145,61 @@ class StreamSVC(ClassifierMixin, BaseEstimator):
         """
         plan = self._plan(in_memory=y is not None)
         source = self._source(X, y, sample_weight)
-        trained = train_stream(source, plan)
-        self.n_features_in_ = source.d
-        self._adopt_model(trained.model)
-        self.history_ = trained.history
-        warn_if_missed(trained.model.certificate, self.tol, stacklevel=3)
-        return self
+        self._note_columns(source.d, source.feature_names)
+        return self._adopt(train_stream(source, plan), source.index_base)
 
     def _plan(self, in_memory: bool) -> StreamPlan:
-        scaling = float(self.intercept_scaling)
-        if self.fit_intercept and not scaling > 0:
-            raise ValueError(
-                f"intercept_scaling must be positive; got {self.intercept_scaling!r}; "
-                "use fit_intercept=False for no intercept"
-            )
         return StreamPlan(
             C=self.C,
             memory=self.memory,
             features=feature_map(self.features),
-            tol=self.tol,
-            max_iter=self.max_iter,
-            max_time=self.max_time,
-            bias=scaling if self.fit_intercept else 0.0,
+            bias=self._bias(),
             class_weight=self.class_weight,
-            threads=threads_of(self.n_jobs),
-            seed=seed_of(self.random_state),
-            callback=progress_callback(self.callback, self.verbose),
             checkpoint=self.checkpoint,
             checkpoint_every=self.checkpoint_every,
             alpha_dtype=self.alpha_dtype,
             alpha_file=self.alpha_file,
             patient=in_memory if self.deterministic is None else bool(self.deterministic),
+            options=self._options(),
         )
 
-    def _source(self, X, y, sample_weight) -> BlockSource:
-        if y is None and is_source(X):
-            if sample_weight is not None:
+    def _source(self, X: Any, y: Any, sample_weight: Any) -> BlockSource:
+        """The rows as a source of blocks, wherever they are."""
+        if self._is_file(X, labelled=y is not None):
+            source = opened(X, None)
+            if y is not None or sample_weight is not None:
+                name = "y" if y is not None else "sample_weight"
+                kind = "labels" if y is not None else "weights"
                 raise ValueError(
-                    "sample_weight is for arrays: files and sources have their own weights"
+                    f"{name} was given, but X is {source.name}, whose {kind} are in it: leave "
+                    f"{name} out"
                 )
-            return open_source(X)
-        if is_text(X):
-            if y is None:
-                raise ValueError("y is missing: texts in memory need labels")
-            check_labels(y)
-        else:
-            X, y = validated(self, X, y)
-            check_labels(y)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(
-                sample_weight,
-                X if hasattr(X, "ndim") else np.empty((len(y), 1)),
-                dtype=np.float64,
-                ensure_non_negative=True,
-            )
+            return source
+        if is_text(X) and y is None:
+            raise ValueError("y is missing: texts in memory need labels")
+        if not is_text(X):
+            X, y = self._rows(X, y)
+        check_labels(y)
+        weight = checked_weights(sample_weight, len(y))
         blocks = max(SMALLEST_BLOCKS, min(4 << 20, parse_bytes(self.memory) // 32))
-        return ArraySource(X, np.asarray(y), weight=sample_weight, block_bytes=blocks)
+        return ArraySource(X, np.asarray(y), weight=weight, block_bytes=blocks)
 
-    def _adopt_model(self, model: StreamModel) -> None:
-        self._model = model
-        self.coef_, self.intercept_, self.classes_ = model.coef, model.intercept, model.classes
-        self.features_ = model.features
-        self.certificates_ = list(model.certificates)
-        self.certificate_ = model.certificate
-        self.n_iter_ = max((c.n_iter for c in model.certificates), default=0)
+    def _is_file(self, X: Any, labelled: bool = False) -> bool:
+        """Strings that are no files are texts, if they have labels or features are made of them."""
+        if not super()._is_file(X):
+            return False
+        texts = isinstance(X, (list, tuple)) and (labelled or self.features is not None)
+        return not texts or all(os.path.exists(item) for item in X)
 
-    def to_model(self) -> StreamModel:
-        """The model without the estimator: what `save` writes."""
-        check_is_fitted(self)
-        return self._model
+    def _rows(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+        return X if is_text(X) else super()._rows(X, y, **options)
 
-    def save(self, path: str | os.PathLike) -> None:
-        """Write the fitted model, its feature map included, to one file.
-
-        Readable by `maxmargin.load` and the commands. A map of your own cannot be saved.
-        """
-        save(self, path)
-
-    def decision_function(self, X) -> np.ndarray:
-        """``<w_j, phi(x)> + b_j``: one number a row for two classes, else one a class.
-
-        X as in `fit`: arrays, texts, or files, which are read block by block.
-        """
-        check_is_fitted(self)
-        threads = threads_of(self.n_jobs)
-        if not is_source(X) or (self._model.rows == "strings" and not could_be_paths(X)):
-            if not is_text(X):
-                X = validated(self, X, reset=False)
-            return self._model.decision_function(X, threads)
-        source = open_source(X)
-        return np.concatenate(
-            [self._model.decision_function(block.X, threads) for block in source.blocks()]
-        )
-
-    def predict(self, X) -> np.ndarray:
-        """The class of each row."""
-        return self.to_model().labels(self.decision_function(X))
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-def is_source(X: Any) -> bool:
-    """Whether X is a source of blocks, a path or a list of paths."""
-    return hasattr(X, "blocks") or could_be_paths(X)
-
-
-def could_be_paths(X: Any) -> bool:
-    """A path, or a list of paths all of which exist."""
-    if isinstance(X, str | os.PathLike):
-        return True
-    listed = isinstance(X, Sequence) and len(X) > 0
-    return listed and all(isinstance(x, str | os.PathLike) and os.path.exists(x) for x in X)
+    @classmethod
+    def from_model(cls, model: Any) -> StreamSVC:
+        """The fitted estimator whose `to_model` this was, without its history."""
+        estimator = super().from_model(model)
+        estimator.features = model.features
+        return estimator
 
 
 def is_text(X: Any) -> bool:
@@ -275,16 +209,3 @@ def is_text(X: Any) -> bool:
     if isinstance(X, np.ndarray):
         return X.ndim == 1 and X.dtype.kind in "US"
     return isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], str | bytes)
-
-
-def _from_model(model: StreamModel) -> StreamSVC:
-    known = StreamSVC().get_params()
-    estimator = StreamSVC().set_params(**{k: v for k, v in model.parameters.items() if k in known})
-    estimator.features = model.features
-    estimator._adopt_model(model)
-    estimator.history_ = []
-    estimator.n_features_in_ = model.n_features
-    return estimator
-
-
-register_estimator("stream", _from_model)

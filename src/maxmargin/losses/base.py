@@ -14,7 +14,10 @@ class Loss(Protocol):
     at_zero: float  # R(0), known without looking at predictions
 
     def evaluate(self, p: np.ndarray) -> tuple[float, np.ndarray]:
-        """``R(p)`` and a subgradient ``l = dR/dp``."""
+        """``R(p)`` and a subgradient ``dR/dp``."""
+
+    def value(self, p: np.ndarray) -> float:
+        """``R(p)`` to as many digits as can be had: what a certificate states."""
 
     def search(self, p: np.ndarray, dp: np.ndarray, A0: float, B0: float) -> tuple[float, float]:
         """``k = argmin_{k >= 0} k^2 A0 / 2 + k B0 + R(p + k dp)``, and ``R(p + k dp)``."""

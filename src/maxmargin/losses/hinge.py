@@ -24,7 +24,7 @@ class Hinge:
         self.n, self.pool = self.q.shape[0], pool
         self.at_zero = float(np.abs(self.q).sum())
 
-    def thinned(self, step: int) -> Hinge:
+    def subsample(self, step: int) -> Hinge:
         """The loss of every `step`-th row, standing for all of them."""
         other = object.__new__(Hinge)
         other.q = self.q[::step] * step
@@ -36,8 +36,8 @@ class Hinge:
         return _core.hinge(self.q, p, self.pool)
 
     def evaluate(self, p: np.ndarray, out: np.ndarray | None = None) -> tuple[float, np.ndarray]:
-        l = np.empty(self.n) if out is None else out  # noqa: E741
-        return _core.hinge(self.q, p, l, self.pool), l
+        subgrad = np.empty(self.n) if out is None else out
+        return _core.hinge(self.q, p, subgrad, self.pool), subgrad
 
     def search(self, p: np.ndarray, dp: np.ndarray, A0: float, B0: float) -> tuple[float, float]:
         k = _core.hinge_search(self.q, p, dp, A0, B0, self.pool)

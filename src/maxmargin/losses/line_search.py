@@ -1,7 +1,7 @@
 """Line search for losses that can only be evaluated.
 
     minimise over k >= 0    G(k) = k^2 A0 / 2 + k B0 + R(p + k dp)
-    slope                   g(k) = k A0 + B0 + <l(k), dp>,       l(k) a subgradient of R at p + k dp
+    slope                   g(k) = k A0 + B0 + <s(k), dp>,       s(k) a subgradient of R at p + k dp
 
 G is convex, so two points with slopes of opposite signs bracket the minimum, and the tangents there
 bound it from below. One evaluation of R gives a value and a slope; nothing touches the data.
@@ -44,7 +44,7 @@ class Point(SearchPoint):
     """A point with the predictions there, and a subgradient."""
 
     p: np.ndarray
-    l: np.ndarray  # noqa: E741
+    subgrad: np.ndarray
 
 
 PointT = TypeVar("PointT", bound=SearchPoint)
@@ -81,7 +81,11 @@ class SearchedLoss(ABC):
 
     @abstractmethod
     def evaluate(self, p: np.ndarray) -> tuple[float, np.ndarray]:
-        """``R(p)`` and a subgradient ``l = dR/dp``."""
+        """``R(p)`` and a subgradient ``dR/dp``."""
+
+    def value(self, p: np.ndarray) -> float:
+        """``R(p)``, which is never negative but for rounding."""
+        return max(self.evaluate(p)[0], 0.0)
 
     def search(self, p: np.ndarray, dp: np.ndarray, A0: float, B0: float) -> tuple[float, float]:
         """``k = argmin_{k >= 0} k^2 A0 / 2 + k B0 + R(p + k dp)``, and ``R(p + k dp)``."""
@@ -90,7 +94,7 @@ class SearchedLoss(ABC):
         best = minimise(line, start, self._first_step(line, start))
         if best.k > 0:
             self._step = best.k
-        self._end = (best.p, best.R, best.l)
+        self._end = (best.p, best.R, best.subgrad)
         return best.k, best.R
 
     def known_subgradient(self) -> np.ndarray | None:
@@ -127,13 +131,13 @@ class _Line:
 
     def __call__(self, k: float) -> Point:
         q = np.empty(self.loss.n)
-        _core.blend(1.0, self.p, k, self.dp, q, self.loss.pool)
+        _core.axpby(1.0, self.p, k, self.dp, q, self.loss.pool)
         return self.point(k, q, *self.loss.evaluate(q))
 
-    def point(self, k: float, p: np.ndarray, R: float, l: np.ndarray) -> Point:  # noqa: E741
-        slope = _core.inner(l, self.dp, self.loss.pool)
+    def point(self, k: float, p: np.ndarray, R: float, subgrad: np.ndarray) -> Point:
+        slope = _core.inner(subgrad, self.dp, self.loss.pool)
         G = 0.5 * k * k * self.A0 + k * self.B0 + R
-        return Point(k, G, k * self.A0 + self.B0 + slope, R, p, l)
+        return Point(k, G, k * self.A0 + self.B0 + slope, R, p, subgrad)
 
 
 def minimise(line: Line, start: PointT, first: float) -> PointT:

@@ -41,6 +41,7 @@ from maxmargin.losses.ranks import SAMPLE, Ranks
 
 MEASURES = ("f1", "fbeta", "prbep", "precision_at_k", "recall_at_k", "roc_auc", "error")
 MOST_REPEATED = 100  # copies a row, on average; where weights are larger, parts are labelled
+WHOLE = 1e-14  # relative: the rounding of a row's weight times that of its class
 
 
 class _Tables(SearchedLoss):
@@ -53,7 +54,7 @@ class _Tables(SearchedLoss):
         self.n, self.C, self.pool = y.shape[0], float(C), pool
         if weight is not None and np.all(weight == 1):
             weight = None
-        repeats = None if weight is None else _whole(weight)
+        repeats = None if weight is None else _repeats(weight)
         # Where rows repeat: the row each repetition comes from.
         self.source = None if repeats is None else np.repeat(np.arange(self.n), repeats)
         positive = (y > 0).astype(np.uint8)
@@ -64,14 +65,14 @@ class _Tables(SearchedLoss):
         self.total = self.C * (self.positives + self.negatives)  # C n
 
     def evaluate(self, p: np.ndarray) -> tuple[float, np.ndarray]:
-        l = np.empty(self.core.n)  # noqa: E741
+        subgrad = np.empty(self.core.n)
         if self.source is None:
-            return self._evaluate(p, l), l
-        R = self._evaluate(p[self.source], l)
-        return R, np.bincount(self.source, weights=l, minlength=self.n)
+            return self._evaluate(p, subgrad), subgrad
+        R = self._evaluate(p[self.source], subgrad)
+        return R, np.bincount(self.source, weights=subgrad, minlength=self.n)
 
     @abstractmethod
-    def _evaluate(self, p: np.ndarray, l: np.ndarray) -> float:  # noqa: E741
+    def _evaluate(self, p: np.ndarray, subgrad: np.ndarray) -> float:
         """R, where rows that repeat have a prediction each; writes the subgradient."""
 
 
@@ -83,8 +84,8 @@ class FBeta(_Tables):
         self.beta = float(beta)
         self.at_zero = self.total  # no positive kept: F = 0
 
-    def _evaluate(self, p: np.ndarray, l: np.ndarray) -> float:  # noqa: E741
-        return self.core.evaluate_fbeta(p, self.beta, self.C, l, self.pool)
+    def _evaluate(self, p: np.ndarray, subgrad: np.ndarray) -> float:
+        return self.core.evaluate_fbeta(p, self.beta, self.C, subgrad, self.pool)
 
 
 class BreakEven(_Tables):
@@ -94,8 +95,8 @@ class BreakEven(_Tables):
         super().__init__(y, C, pool, weight)
         self.at_zero = self.total * min(1.0, self.negatives / self.positives)
 
-    def _evaluate(self, p: np.ndarray, l: np.ndarray) -> float:  # noqa: E741
-        return self.core.evaluate_break_even(p, self.C, l, self.pool)
+    def _evaluate(self, p: np.ndarray, subgrad: np.ndarray) -> float:
+        return self.core.evaluate_break_even(p, self.C, subgrad, self.pool)
 
 
 class AtK(_Tables):
@@ -108,8 +109,8 @@ class AtK(_Tables):
         self.at_zero = self.total * (min(1.0, self.negatives / self.k) if few else 1.0)
         self._of_core = self.core.evaluate_precision if few else self.core.evaluate_recall
 
-    def _evaluate(self, p: np.ndarray, l: np.ndarray) -> float:  # noqa: E741
-        return self._of_core(p, self.k, self.C, l, self.pool)
+    def _evaluate(self, p: np.ndarray, subgrad: np.ndarray) -> float:
+        return self._of_core(p, self.k, self.C, subgrad, self.pool)
 
 
 def measure_loss(
@@ -159,15 +160,16 @@ def _table_loss(measure, y, C, pool, beta, k, weight) -> SearchedLoss:
         return FBeta(y, C, pool, weight, beta=1.0 if measure == "f1" else beta)
     if measure == "prbep":
         return BreakEven(y, C, pool, weight)
-    n = y.shape[0] if weight is None else float(weight.sum())
-    return AtK(y, C, pool, weight, k=number_taken(measure, k, n))
+    counted = np.ones(y.shape[0]) if weight is None else weight
+    return AtK(y, C, pool, weight, k=number_taken(measure, k, counted))
 
 
-def number_taken(measure: str, k: int | float | None, n: float) -> float:
-    """How many of n rows a measure at k takes: k itself, or the share k of them.
+def number_taken(measure: str, k: int | float | None, weight: np.ndarray) -> float:
+    """How many rows of these weights a measure at k takes: k itself, or the share k of them.
 
     A share is at least one row, and rounded to rows, unless rows of fractional weight are counted.
     """
+    n = float(weight.sum())
     if k is None:
         raise ValueError(
             f"measure {measure!r} needs k: a number of rows, or a share of them between 0 and 1"
@@ -175,7 +177,7 @@ def number_taken(measure: str, k: int | float | None, n: float) -> float:
     if isinstance(k, bool) or not isinstance(k, numbers.Real):
         raise ValueError(f"k = {k!r}; expected a whole number of rows, or a share between 0 and 1")
     if isinstance(k, (float, np.floating)) and 0 < k < 1:
-        return max(1, round(k * n)) if n == int(n) else k * n
+        return k * n if whole_weights(weight) is None else max(1, round(k * n))
     if not math.isfinite(k) or k != int(k) or k < 1:
         raise ValueError(
             f"k = {k!r}; expected a whole number of rows, 1 or more, or a share between 0 and 1"
@@ -202,9 +204,15 @@ def _check_classes(measure: str, y: np.ndarray, sample_weight: np.ndarray | None
             )
 
 
-def _whole(weight: np.ndarray) -> np.ndarray | None:
+def _repeats(weight: np.ndarray) -> np.ndarray | None:
     """Weights as numbers of repetitions, where they are and memory has room; else None."""
-    repeats = np.rint(weight)
-    if not np.array_equal(repeats, weight) or repeats.sum() > MOST_REPEATED * weight.size:
+    repeats = whole_weights(weight)
+    if repeats is None or repeats.sum() > MOST_REPEATED * weight.size:
         return None
     return repeats.astype(np.int64)
+
+
+def whole_weights(weight: np.ndarray) -> np.ndarray | None:
+    """Weights that are whole numbers, but for what rounding did to a product; else None."""
+    whole = np.rint(weight)
+    return whole if np.all(np.abs(weight - whole) <= WHOLE * whole) else None

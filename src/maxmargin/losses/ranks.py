@@ -104,9 +104,17 @@ class Ranks(SearchedLoss):
         """
         return self._end[2] if self._end is not None and self.pairs >= MANY_PAIRS else None
 
+    def value(self, p: np.ndarray) -> float:
+        """``R(p)``, pair by pair where they are few.
+
+        An evaluation multiplies differences of counts by predictions. Where the loss is small
+        beside C N, or weights differ by many orders of magnitude, that leaves few digits.
+        """
+        return self.core.value(p) if self.core.has_few_pairs else super().value(p)
+
     def evaluate(self, p: np.ndarray, out: np.ndarray | None = None) -> tuple[float, np.ndarray]:
-        l = np.empty(self.n) if out is None else out  # noqa: E741
-        return self.core.evaluate(p, l, self.pool), l
+        subgrad = np.empty(self.n) if out is None else out
+        return self.core.evaluate(p, subgrad, self.pool), subgrad
 
 
 def _near_one(weight) -> tuple[np.ndarray | None, float]:
@@ -141,13 +149,13 @@ def _no_pairs(y: np.ndarray, qid: np.ndarray | None, weight: np.ndarray | None) 
         )
     if qid is None:
         return (
-            "there is nothing to rank: no two rows of positive weight have different targets; "
-            "expected at least one such pair"
+            f"there is nothing to rank: no two of the {y.size} rows have different targets and "
+            "positive weights; expected at least one such pair"
         )
     return (
-        "there is nothing to rank: no two rows of positive weight within any one query have "
-        "different targets; expected at least one such pair. Check that qid groups the rows that "
-        "are to be compared"
+        f"there is nothing to rank: no two of the {y.size} rows have different targets and "
+        f"positive weights within any one of the {len(np.unique(qid))} queries; expected at least "
+        "one such pair. Check that qid groups the rows that are to be compared"
     )
 
 
@@ -160,15 +168,15 @@ def share_in_order(
     """Share of pairs ``y_i > y_j`` with ``p_i > p_j``, ties one half, averaged over queries.
 
     On whole numbers a pair misses the margin of 1 exactly if it is not in order, and
-    ``R - <l, p>`` is the weight of the pairs that miss it.
+    ``R - <subgrad, p>`` is the weight of the pairs that miss it.
     """
     places = np.unique(p, return_inverse=True)[1].astype(np.float64)
     pool = _core.Pool(1)
 
     def missed(targets: np.ndarray) -> float:
         loss = Ranks(targets, 1.0, pool, qid, sample_weight)
-        R, l = loss.evaluate(places)  # noqa: E741
-        return (R - float(l @ places)) / loss.total
+        R, subgrad = loss.evaluate(places)
+        return (R - float(subgrad @ places)) / loss.total
 
     not_above, not_below = missed(y), missed(-y)
     return float(np.clip(0.5 * (not_below + 1.0 - not_above), 0.0, 1.0))

@@ -12,17 +12,26 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from maxmargin.data.files import write_atomically
+from maxmargin.data.atomic_files import write_atomically
+from maxmargin.data.outputs import Kind as OutputKind
+from maxmargin.data.outputs import check_output
 
 FORMAT = "maxmargin model"
 VERSION = 1
 MAX_HEADER = 100_000_000  # bytes; the limit of the safetensors format
+
+# Parameters that say what a run may use of a machine, rather than what it computes. A file may come
+# from a stranger, so it does not decide how many threads run or which files are written.
+RESOURCES = frozenset(
+    {"n_jobs", "memory", "max_time", "verbose", "checkpoint", "checkpoint_every", "alpha_file"}
+)
 
 Tensors = dict[str, np.ndarray]
 
@@ -67,10 +76,12 @@ def kind_of(model: object) -> str:
     )
 
 
-def save(model: Any, path: str | os.PathLike) -> None:
+def save(model: Any, path: str | os.PathLike, *, overwrite: bool = False) -> None:
     """Write a model, or the model of a fitted estimator (its `to_model()`), to one file.
 
-    The file appears whole or not at all. Callbacks and random generators are not kept.
+    The file appears whole or not at all. It replaces an earlier model, and any other file only if
+    told to `overwrite` it. Callbacks, random generators and resources (`n_jobs`,
+    `memory`, `max_time`, ...) are not kept.
     """
     from safetensors.numpy import save as to_bytes
 
@@ -78,8 +89,10 @@ def save(model: Any, path: str | os.PathLike) -> None:
 
     if hasattr(model, "to_model"):
         model = model.to_model()
+    check_output(path, MODEL_FILE, force=overwrite, override="overwrite=True")
     kind = _kinds[kind_of(model)]
     tensors, content = kind.pack(model)
+    content = _without_resources(content)
     header = {
         "format": FORMAT,
         "version": VERSION,
@@ -98,6 +111,9 @@ def save(model: Any, path: str | os.PathLike) -> None:
 def load(path: str | os.PathLike) -> Any:
     """A fitted estimator from a model file; safe with files from strangers.
 
+    Resources (`n_jobs`, `memory`, `max_time`, ...) are this machine's, not the file's: they have
+    their defaults.
+
     Raises
     ------
     ValueError
@@ -107,7 +123,8 @@ def load(path: str | os.PathLike) -> Any:
     kind = kind_of(model)
     if kind not in _estimators:
         raise ValueError(f"cannot load {path}: this maxmargin has no estimator for {kind!r} models")
-    return _estimators[kind](model)
+    with _blaming(path):
+        return _estimators[kind](model)
 
 
 def load_model(path: str | os.PathLike) -> Any:
@@ -118,15 +135,40 @@ def load_model(path: str | os.PathLike) -> Any:
         start = file.read(64)
     if liblinear_text.looks_like(start):
         return liblinear_text.read(path)
-    try:
+    with _blaming(path):
         tensors, header = _read(path)
         kind = _kinds[_checked_kind(header)]
-        return kind.unpack(tensors, header["content"])
-    except ValueError as error:
+        return kind.unpack(tensors, _without_resources(header["content"]))
+
+
+@contextmanager
+def _blaming(path: str | os.PathLike) -> Iterator[None]:
+    """Names the file in whatever its contents lead to: a stranger may have written anything."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
+        found = error if isinstance(error, ValueError) else f"its contents are damaged ({error!r})"
         raise ValueError(
-            f"cannot load {os.fspath(path)}: {error}; expected a file written by maxmargin's save "
+            f"cannot load {os.fspath(path)}: {found}; expected a file written by maxmargin's save "
             "or `maxmargin train`, or a LIBLINEAR text model: write it again"
         ) from error
+
+
+def _without_resources(content: dict) -> dict:
+    parameters = content.get("parameters")
+    if not isinstance(parameters, dict):
+        return content
+    kept = {name: value for name, value in parameters.items() if name not in RESOURCES}
+    return {**content, "parameters": kept}
+
+
+def is_ours(path: str | os.PathLike) -> bool:
+    """Whether a file begins as those that `save` writes."""
+    with open(path, "rb") as file:
+        return file.read(64)[8:].startswith(b'{"__metadata__":{"maxmargin":')
+
+
+MODEL_FILE = OutputKind("a maxmargin model", is_ours)
 
 
 def is_model(path: str | os.PathLike) -> bool:
@@ -142,35 +184,42 @@ def is_model(path: str | os.PathLike) -> bool:
 
 
 def _read(path: str | os.PathLike) -> tuple[Tensors, dict]:
-    """Tensors and our header, once sizes agree with the file's length."""
-    from safetensors import SafetensorError, safe_open
+    """Tensors and our header, from one read: a mapped file could be cut while it is looked at."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load as tensors_of
 
-    size = os.path.getsize(path)
     with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
         length = int.from_bytes(file.read(8), "little")
-        start = file.read(1)
-    if size < 10 or start != b"{":
-        raise ValueError("it is not a model file")
-    if length > min(size - 8, MAX_HEADER):
-        raise ValueError(f"its header claims {length} bytes but the file has {size}")
+        if size < 10 or file.read(1) != b"{":
+            raise ValueError("it is not a model file")
+        if length > min(size - 8, MAX_HEADER):
+            raise ValueError(f"its header claims {length} bytes but the file has {size}")
+        file.seek(0)
+        whole = file.read()
     try:
-        with safe_open(os.fspath(path), framework="numpy") as file:
-            metadata = file.metadata() or {}
-            if "maxmargin" not in metadata:
-                raise ValueError("it is a safetensors file but not a maxmargin model")
-            header = _parse(metadata["maxmargin"])
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        tensors = tensors_of(whole)
+        metadata = json.loads(whole[8 : 8 + length]).get("__metadata__") or {}
     except (SafetensorError, TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"its contents do not match its header ({error})") from error
-    return tensors, header
+    if "maxmargin" not in metadata:
+        raise ValueError("it is a safetensors file but not a maxmargin model")
+    return tensors, _parse(metadata["maxmargin"])
 
 
 def _parse(text: str) -> dict:
     def refuse(constant: str) -> None:
         raise ValueError(f"its metadata holds {constant}, which is no finite number")
 
+    def distinct(pairs: list[tuple[str, Any]]) -> dict:
+        names = [name for name, _ in pairs]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"its metadata says {twice[:40]!r} twice")
+        return dict(pairs)
+
     try:
-        header = json.loads(text, parse_constant=refuse)
+        header = json.loads(text, parse_constant=refuse, object_pairs_hook=distinct)
     except RecursionError as error:
         raise ValueError("its metadata is nested absurdly deep") from error
     except json.JSONDecodeError as error:

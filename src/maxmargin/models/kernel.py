@@ -6,6 +6,7 @@ largest f_p wins) or one a pair ("ovo", votes decide). There is no intercept.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,17 +16,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import _core
-from maxmargin.data.cpus import granted_cpus
+from maxmargin.data.arrays import useful_threads
 from maxmargin.models.files import Kind, Tensors, register_kind
 from maxmargin.models.labels import pack_classes, unpack_classes
-from maxmargin.models.linear import _pack_value, _unpack_value
+from maxmargin.models.linear import _pack_value, _unpack_value, unpack_tol
 from maxmargin.problem import Status
-from maxmargin.solvers import kernels
-from maxmargin.solvers.coding import Coding, coding_of
-from maxmargin.solvers.kernels import Kernel, KernelCallable, Points
-from maxmargin.solvers.two_variable import KernelCertificate
-
-SMALL = 1000  # rows
+from maxmargin.solvers.kernel import gram as kernels
+from maxmargin.solvers.kernel.coding import Coding, coding_of
+from maxmargin.solvers.kernel.gram import Kernel, KernelCallable, Points
+from maxmargin.solvers.kernel.two_variable import KernelCertificate
 
 
 class KernelPredictor(ABC):
@@ -121,9 +120,8 @@ class KernelModel(KernelPredictor):
                 values = np.asarray(self.kernel(X[begin:end], self.vectors))
                 f[begin:end] = values @ self.coefficients
             return f
-        if X.shape[0] < SMALL:  # starting threads would take longer than the work
-            threads = 1
-        pool = _core.Pool(threads or granted_cpus())
+        work = X.shape[0] * len(self.support)
+        pool = _core.Pool(useful_threads(threads, work))
         dense = not sp.issparse(X) and not sp.issparse(self.vectors)
         centre = kernels.centre_of(self.vectors) if dense and self.kernel.of_distance else None
         points = Points(self.vectors, centre)
@@ -131,9 +129,10 @@ class KernelModel(KernelPredictor):
 
 
 def combined(certificates) -> KernelCertificate:
-    """All problems as one: objectives add up, the first status that is not optimal stands."""
+    """All problems as one: objectives add up, and the least good status stands."""
     statuses = [c.status for c in certificates]
-    status = next((s for s in statuses if s is not Status.OPTIMAL), Status.OPTIMAL)
+    missed = [s for s in statuses if s is not Status.OPTIMAL]
+    status = next((s for s in missed if s is not Status.RULE_MET), [Status.OPTIMAL, *missed][-1])
     return KernelCertificate(
         sum(c.primal for c in certificates),
         sum(c.dual for c in certificates),
@@ -142,6 +141,7 @@ def combined(certificates) -> KernelCertificate:
         max(c.seconds for c in certificates),
         clipped_gap=sum(c.clipped_gap for c in certificates),
         scale=sum(c.scale for c in certificates),
+        tol=certificates[0].tol,
     )
 
 
@@ -199,9 +199,9 @@ def pack_kernel(kernel: Kernel) -> dict:
 def _unpack(tensors: Tensors, content: dict) -> KernelModel:
     coefficients = _checked(tensors, "coefficients", 2, (np.float64,))
     support = _checked(tensors, "support", 1, (np.int64,))
-    n_features, multi_class = content.get("n_features"), content.get("multi_class")
-    if type(n_features) is not int or n_features < 1 or multi_class not in ("ovr", "ovo"):
-        raise ValueError("its number of features or its coding is missing")
+    n_features, multi_class = columns_of(content), content.get("multi_class")
+    if multi_class not in ("ovr", "ovo"):
+        raise ValueError(f"its coding is {multi_class!r}, not ovr or ovo")
     if len(support) != len(coefficients) or np.any(support < 0):
         raise ValueError("its support vectors and coefficients do not match")
     kernel = _unpack_kernel(content.get("kernel"))
@@ -236,6 +236,22 @@ def _unpack(tensors: Tensors, content: dict) -> KernelModel:
     )
 
 
+def is_finite(value: Any) -> bool:
+    """Whether a value from a file is a number that float64 holds."""
+    try:
+        return type(value) in (int, float) and math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def columns_of(content: dict) -> int:
+    """The number of features, if a matrix can have as many columns."""
+    n_features = content.get("n_features")
+    if type(n_features) is not int or not 1 <= n_features < 2**62:
+        raise ValueError(f"its number of features is {n_features!r}, not a positive whole number")
+    return n_features
+
+
 def _checked(tensors: Tensors, name: str, ndim: int, dtypes: tuple) -> np.ndarray:
     tensor = tensors.get(name)
     if tensor is None or tensor.ndim != ndim or tensor.dtype not in dtypes:
@@ -251,10 +267,14 @@ def _unpack_kernel(packed: object) -> Kernel | str:
         raise ValueError("its kernel is missing")
     if packed.get("name") == "precomputed":
         return "precomputed"
-    numbers = [packed.get(name) for name in ("gamma", "degree", "coef0")]
-    if not all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in numbers):
-        raise ValueError("its kernel has no gamma, degree or coef0")
-    return Kernel(str(packed.get("name")), *numbers)  # type: ignore[arg-type]
+    gamma: Any = packed.get("gamma")
+    coef0: Any = packed.get("coef0")
+    degree = packed.get("degree")
+    if not (is_finite(gamma) and is_finite(coef0)):
+        raise ValueError(f"its kernel has gamma {gamma!r} and coef0 {coef0!r}, not two numbers")
+    if type(degree) is not int or not 0 <= degree < 2**31:
+        raise ValueError(f"its kernel has the degree {degree!r}, not a whole number")
+    return Kernel(str(packed.get("name")), float(gamma), degree, float(coef0))
 
 
 def _unpack_vectors(tensors: Tensors, kernel, m: int, d: int):
@@ -288,11 +308,12 @@ def _unpack_certificate(packed: object) -> KernelCertificate:
             for name in ("primal", "dual", "seconds", "clipped_gap", "scale")
         }
         status, n_iter = Status(packed["status"]), int(packed["n_iter"])  # type: ignore[index]
+        tol = unpack_tol(packed.get("tol"))  # type: ignore[attr-defined]
     except (TypeError, KeyError, ValueError, OverflowError) as error:
         raise ValueError(f"its certificate is damaged ({error!r})") from error
     if not np.isfinite(list(values.values())).all():
         raise ValueError("its certificate holds NaN or infinity")
-    return KernelCertificate(status=status, n_iter=n_iter, **values)
+    return KernelCertificate(status=status, n_iter=n_iter, tol=tol, **values)
 
 
 register_kind(Kind("kernel", KernelModel, _pack, _unpack))

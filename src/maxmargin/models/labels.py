@@ -35,6 +35,8 @@ def unpack_classes(packed: object, any_order: bool = False) -> np.ndarray:
     if not isinstance(packed, dict) or not isinstance(packed.get("values"), list):
         raise ValueError("its classes are not a list")
     dtype, values = packed.get("dtype"), packed["values"]
+    if not isinstance(dtype, str):
+        raise ValueError("its classes have no type")
     if dtype in ("str", "object"):
         wanted: tuple[type, ...] = (str,)
     elif dtype == "bool":

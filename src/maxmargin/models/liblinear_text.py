@@ -19,7 +19,7 @@ import os
 
 import numpy as np
 
-from maxmargin.data.files import write_atomically
+from maxmargin.data.atomic_files import write_atomically
 from maxmargin.models.labels import whole_numbers
 from maxmargin.models.linear import LinearModel, check_classifier
 

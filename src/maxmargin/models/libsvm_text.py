@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.data.files import write_atomically
+from maxmargin.data.atomic_files import write_atomically
 from maxmargin.models.kernel import KernelModel
-from maxmargin.solvers.coding import OneVsOne
-from maxmargin.solvers.kernels import Kernel
+from maxmargin.solvers.kernel.coding import OneVsOne
+from maxmargin.solvers.kernel.gram import Kernel
 
 
 def write(model: KernelModel, path: str | os.PathLike) -> None:

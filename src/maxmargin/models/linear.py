@@ -67,7 +67,7 @@ class LinearScores:
         rows = ArrayRows(X, pool=_core.Pool(threads or granted_cpus()))
         scores = np.empty((rows.n, len(self.coef)), order="F")
         for j, w in enumerate(self.coef):
-            scores[:, j] = rows.predict(w)
+            scores[:, j] = rows.matvec(w)
         return scores
 
     def _check_origin(self) -> None:
@@ -126,8 +126,28 @@ class LinearModel(LinearScores):
         return self.labels(self.decision_function(X, threads))
 
 
+@dataclass(frozen=True)
 class MeasureModel(LinearModel):
-    """A linear classifier trained for a measure of all labels, which its parameters name."""
+    """A linear classifier trained for a measure of all labels, which its parameters name.
+
+    Parameters
+    ----------
+    learned_intercept : ndarray of shape (k,), float64
+        Of the scores that the certificates are about. `intercept` differs where it is a cut; None
+        in files of earlier versions.
+    """
+
+    _: KW_ONLY
+    learned_intercept: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        learned = self.learned_intercept
+        if learned is not None and learned.shape != self.intercept.shape:
+            raise ValueError(
+                f"{learned.size} learned intercepts do not fit {len(self.coef)} rows of "
+                "coefficients"
+            )
 
 
 def check_classifier(model: object, format: str) -> None:
@@ -153,12 +173,23 @@ def _unpack(tensors: Tensors, content: dict) -> LinearModel:
     return _unpack_as(LinearModel, tensors, content)
 
 
+def _pack_measure(model: MeasureModel) -> tuple[Tensors, dict]:
+    tensors, content = _pack(model)
+    if model.learned_intercept is not None:
+        tensors |= pack_tensors(learned_intercept=model.learned_intercept)
+    return tensors, content
+
+
 def _unpack_measure(tensors: Tensors, content: dict) -> LinearModel:
-    return _unpack_as(MeasureModel, tensors, content)
+    learned = {name: 1 for name in ("learned_intercept",) if name in tensors}
+    return _unpack_as(MeasureModel, tensors, content, learned)
 
 
-def _unpack_as(kind: type[LinearModel], tensors: Tensors, content: dict) -> LinearModel:
-    arrays = unpack_tensors(tensors, coef=2, intercept=1)
+def _unpack_as(
+    kind: type[LinearModel], tensors: Tensors, content: dict, more: Mapping[str, int] = {}
+) -> LinearModel:
+    """`more` are tensors besides those of every linear classifier, and their dimensions."""
+    arrays = unpack_tensors(tensors, coef=2, intercept=1, **more)
     classes = unpack_classes(content.get("classes"))
     return kind(**arrays, classes=classes, **unpack_origin(content))
 
@@ -233,12 +264,22 @@ def _unpack_certificate(packed: object) -> Certificate:
             status=Status(packed["status"]),  # type: ignore[index]
             n_iter=int(packed["n_iter"]),  # type: ignore[index]
             seconds=float(packed["seconds"]),  # type: ignore[index]
+            tol=unpack_tol(packed.get("tol")),  # type: ignore[attr-defined]
         )
     except (TypeError, KeyError, ValueError, OverflowError) as error:
         raise ValueError(f"its certificate is damaged ({error!r})") from error
     if not all(map(math.isfinite, (certificate.primal, certificate.dual, certificate.seconds))):
         raise ValueError("its certificate holds NaN or infinity")
     return certificate
+
+
+def unpack_tol(packed: object) -> float | None:
+    """The tolerance; files of earlier versions do not say it."""
+    if packed is None:
+        return None
+    if isinstance(packed, bool) or not isinstance(packed, int | float) or not 0 <= packed < 1e300:
+        raise ValueError(f"its tolerance is {packed!r}, not a number")
+    return float(packed)
 
 
 def _pack_value(value: object) -> object:
@@ -273,4 +314,4 @@ def _unpack_value(name: str, packed: object) -> Scalar | dict | list:
 
 
 register_kind(Kind("linear", LinearModel, _pack, _unpack))
-register_kind(Kind("measure", MeasureModel, _pack, _unpack_measure))
+register_kind(Kind("measure", MeasureModel, _pack_measure, _unpack_measure))

@@ -12,7 +12,7 @@ import os
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.data.files import write_atomically
+from maxmargin.data.atomic_files import write_atomically
 from maxmargin.models.linear import LinearModel, check_classifier
 from maxmargin.models.sparse_kernel import SparseKernelModel
 

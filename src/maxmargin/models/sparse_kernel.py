@@ -14,24 +14,24 @@ from typing import Any
 import numpy as np
 
 from maxmargin import _core
-from maxmargin.data.cpus import granted_cpus
+from maxmargin.data.arrays import useful_threads
 from maxmargin.models.files import Kind, Tensors, register_kind
 from maxmargin.models.kernel import (
-    SMALL,
     KernelPredictor,
     _checked,
     _unpack_certificate,
     _unpack_kernel,
     _unpack_vectors,
+    columns_of,
     pack_kernel,
     pack_vectors,
 )
 from maxmargin.models.labels import pack_classes, unpack_classes
 from maxmargin.models.linear import pack_origin, unpack_origin
-from maxmargin.solvers.kernels import Kernel
-from maxmargin.solvers.subspace import kernel_tiles
-from maxmargin.solvers.subspace_bounds import Bounds
-from maxmargin.solvers.two_variable import KernelCertificate
+from maxmargin.solvers.kernel.gram import Kernel
+from maxmargin.solvers.kernel.two_variable import KernelCertificate
+from maxmargin.solvers.subspace.bounds import Bounds
+from maxmargin.solvers.subspace.span import kernel_tiles
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,26 @@ class SparseKernelModel(KernelPredictor):
     def n_basis(self) -> int:
         return self.vectors.shape[0]
 
+    @property
+    def delta(self) -> float:
+        """The largest projection error of a plane that holds a solution up."""
+        return float(np.max([b.delta for b in self.bounds])) if self.bounds else math.nan
+
+    @property
+    def theorem2_bound(self) -> float:
+        """How far the objective can be above that of the exact machine, by theorem 2."""
+        return sum(b.theorem2 for b in self.bounds) if self.bounds else math.nan
+
+    @property
+    def exact_gap(self) -> float:
+        """The same by the dual of the exact problem: closer."""
+        return sum(b.exact_gap for b in self.bounds) if self.bounds else math.nan
+
+    @property
+    def bounds_are_estimates(self) -> bool:
+        """Whether the three hold with a confidence of 99.9 % a problem only."""
+        return any(b.estimated for b in self.bounds)
+
     def decision_function(self, X, threads: int | None = None) -> np.ndarray:
         """(n,) for two classes, else (n, classes): the largest is the class decided."""
         f = self.problems(X, threads)
@@ -90,9 +110,7 @@ class SparseKernelModel(KernelPredictor):
             raise ValueError(
                 f"X has shape {X.shape}, but the model was trained on {self.n_features} features"
             )
-        if X.shape[0] < SMALL:  # starting threads would take longer than the work
-            threads = 1
-        pool = _core.Pool(threads or granted_cpus())
+        pool = _core.Pool(useful_threads(threads, X.shape[0] * len(self.coefficients)))
         f = np.zeros((X.shape[0], self.coefficients.shape[1]))
         for rows, vectors, K in kernel_tiles(X, self.vectors, self.kernel, pool):
             f[rows] += K @ self.coefficients[vectors]
@@ -110,7 +128,7 @@ def _pack(model: SparseKernelModel) -> tuple[Tensors, dict]:
         "classes": pack_classes(model.classes),
         "n_features": int(model.n_features),
         "bounds": [
-            [None if math.isnan(v) else v for v in (b.delta, b.theorem2, b.exact_gap)]
+            [*(None if math.isnan(v) else v for v in distances_of(b)), b.estimated]
             for b in model.bounds
         ],
         **pack_origin(model),
@@ -120,9 +138,9 @@ def _pack(model: SparseKernelModel) -> tuple[Tensors, dict]:
 
 def _unpack(tensors: Tensors, content: dict) -> SparseKernelModel:
     coefficients = _checked(tensors, "coefficients", 2, (np.float64,))
-    d, certificates = content.get("n_features"), content.get("certificates")
-    if type(d) is not int or d < 1 or not isinstance(certificates, list):
-        raise ValueError("its number of features or its certificates are missing")
+    d, certificates = columns_of(content), content.get("certificates")
+    if not isinstance(certificates, list):
+        raise ValueError("its certificates are missing")
     kernel = _unpack_kernel(content.get("kernel"))
     if isinstance(kernel, str):
         raise ValueError("its kernel is 'precomputed', for which there are no basis vectors")
@@ -141,20 +159,29 @@ def _unpack(tensors: Tensors, content: dict) -> SparseKernelModel:
     )
 
 
+def distances_of(bounds: Bounds) -> tuple[float, float, float]:
+    return bounds.delta, bounds.theorem2, bounds.exact_gap
+
+
 def _unpack_bounds(packed: object) -> tuple[Bounds, ...]:
+    """Three numbers a problem, and whether they are estimates: files without that word may be."""
+
     def is_bound(value: object) -> bool:
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         return value is None or (number and math.isfinite(value) and value >= 0)  # type: ignore[arg-type,operator]
 
-    whole = isinstance(packed, list) and all(
-        isinstance(item, list) and len(item) == 3 and all(map(is_bound, item)) for item in packed
-    )
-    if not whole:
+    def is_packed(item: object) -> bool:
+        listed = isinstance(item, list) and len(item) in (3, 4) and all(map(is_bound, item[:3]))
+        return listed and all(type(word) is bool for word in item[3:])  # type: ignore[index]
+
+    if not (isinstance(packed, list) and all(map(is_packed, packed))):
         raise ValueError("its bounds are not three numbers a problem")
-    return tuple(
-        Bounds(*(math.nan if v is None else float(v) for v in item))
-        for item in packed  # type: ignore[attr-defined]
-    )
+    found = []
+    for item in packed:
+        delta, theorem2, exact_gap = (math.nan if v is None else float(v) for v in item[:3])
+        estimated = item[3] if len(item) == 4 else True
+        found.append(Bounds(delta, theorem2, exact_gap, estimated))
+    return tuple(found)
 
 
 register_kind(Kind("sparse-kernel", SparseKernelModel, _pack, _unpack))

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from maxmargin import _core
-from maxmargin.data.blocks import Strings
 from maxmargin.data.cpus import granted_cpus
 from maxmargin.data.features import FeatureMap, unpack
-from maxmargin.data.sources import ArraySource
+from maxmargin.data.stream.blocks import Strings
+from maxmargin.data.stream.sources import ArraySource
 from maxmargin.models.files import Kind, Tensors, register_kind
 from maxmargin.models.labels import pack_classes, unpack_classes
 from maxmargin.models.linear import (
@@ -56,6 +56,8 @@ class StreamModel(LinearModel):
     def _check_origin(self) -> None:
         if self.rows not in ("dense", "csr", "strings") or self.d_in < 0:
             raise ValueError(f"rows {self.rows!r} of {self.d_in} columns are of no known kind")
+        if (self.rows == "strings") != (self.d_in == 0):
+            raise ValueError(f"rows {self.rows!r} cannot have {self.d_in} columns")
         super()._check_origin()
 
     def scores(self, X: Any, threads: int | None = None) -> np.ndarray:

@@ -6,8 +6,8 @@ import os
 
 import numpy as np
 
-from maxmargin.data.files import write_atomically
-from maxmargin.report.pictures import INK, _import_figure
+from maxmargin.report.pictures import INK
+from maxmargin.report.saving import new_figure, save_figure
 
 SHADES = " .:-=+*#%@"  # from the smallest error to the largest
 
@@ -24,11 +24,9 @@ def error_map(
     path : file to write; its suffix chooses the format (.png, .svg, .pdf)
     """
     _check(Cs, gammas, error)
-    Figure = _import_figure()
-    kind = os.path.splitext(path)[1].lstrip(".").lower() or "png"
-    figure = Figure(figsize=(1.8 + 0.62 * len(Cs), 1.6 + 0.46 * len(gammas)), layout="constrained")
-    if kind not in figure.canvas.get_supported_filetypes():
-        raise ValueError(f"cannot draw {os.fspath(path)}: end its name in .png, .svg or .pdf")
+    figure, kind = new_figure(
+        path, figsize=(1.8 + 0.62 * len(Cs), 1.6 + 0.46 * len(gammas)), layout="constrained"
+    )
     axes = figure.subplots()
     percent = 100 * error
     drawn = axes.imshow(percent, origin="lower", aspect="auto", cmap="YlGnBu_r")
@@ -51,8 +49,7 @@ def error_map(
         color=INK,
         fontsize=12,
     )
-    with write_atomically(path) as file:
-        figure.savefig(file, format=kind, dpi=150)
+    save_figure(figure, path, kind)
 
 
 def error_chart(Cs: np.ndarray, gammas: np.ndarray, error: np.ndarray) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from maxmargin.data.files import write_atomically
 from maxmargin.problem import Progress
 from maxmargin.report.runs import gap, runs
+from maxmargin.report.saving import new_figure, save_figure
 
 INK, PRIMAL, DUAL, GAP = "#333333", "#c2410c", "#1d4ed8", "#047857"
 
@@ -28,11 +28,7 @@ def training_curve(
     """
     if len(history) == 0:
         raise ValueError("the history is empty: fit the estimator before drawing its run")
-    Figure = _import_figure()
-    kind = os.path.splitext(path)[1].lstrip(".").lower() or "png"
-    figure = Figure(figsize=(7.2, 5.4), layout="constrained")
-    if kind not in figure.canvas.get_supported_filetypes():
-        raise ValueError(f"cannot draw {os.fspath(path)}: end its name in .png, .svg or .pdf")
+    figure, kind = new_figure(path, figsize=(7.2, 5.4), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     parts = runs(history)
     _draw_bounds(above, parts)
@@ -43,8 +39,7 @@ def training_curve(
         axes.grid(axis="y", color="#e5e5e5", linewidth=0.8)
         axes.set_axisbelow(True)
     figure.suptitle(title or summary(parts), color=INK, fontsize=12)
-    with write_atomically(path) as file:
-        figure.savefig(file, format=kind, dpi=150)
+    save_figure(figure, path, kind)
 
 
 def summary(parts: list[list[Progress]]) -> str:
@@ -95,13 +90,3 @@ def _draw_gap(axes, parts: list[list[Progress]], tol: float | None) -> None:
         )
     axes.set_ylabel("relative gap", color=INK)
     axes.set_xlabel("seconds", color=INK)
-
-
-def _import_figure():
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError(
-            "drawing pictures needs matplotlib: pip install 'maxmargin[report]'"
-        ) from error
-    return Figure

@@ -4,36 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from maxmargin.cli.fitting import Choices, Fitted, Found, Grid, with_columns
+from maxmargin.cli.fitting import Choices, Fitted, Found, Grid, fitted
 from maxmargin.cli.kinds.linear import evaluate, predict
 from maxmargin.cli.weights import class_weights
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from maxmargin.cli.console import Messages
     from maxmargin.data import Dataset
     from maxmargin.models import KernelModel
-    from maxmargin.models.kernel_training import KernelPlan, TrainedKernel
     from maxmargin.problem import Callback
-    from maxmargin.solvers.kernel_grid import GridProgress, GridResult
+    from maxmargin.solvers.kernel.grid import GridProgress, GridResult
+    from maxmargin.training.kernel import KernelPlan, TrainedKernel
 
 __all__ = ["evaluate", "facts", "fit", "predict", "search"]
 
 
 def fit(dataset: Dataset, choices: Choices, callback: Callback | None) -> Fitted:
     from maxmargin.cli.rows import labels_of
-    from maxmargin.models.kernel_training import train
+    from maxmargin.training.kernel import train
 
-    plan = plan_of(choices, gamma=gamma_of(choices.gamma))
-    weights = weights_of(dataset, choices)
-    trained = train(dataset.X, labels_of(dataset), choices.C, plan, weights, callback)
-    return _fitted(trained, dataset)
+    plan = plan_of(dataset, choices, callback, gamma=gamma_of(choices.gamma))
+    return _fitted(train(dataset.X, labels_of(dataset), plan, dataset.weight), dataset)
 
 
 def search(dataset: Dataset, grid: Grid, choices: Choices, messages: Messages) -> Found:
     from maxmargin.cli.rows import labels_of
-    from maxmargin.models import kernel_training
+    from maxmargin.training import kernel as kernel_training
 
     def show(progress: GridProgress) -> None:
         messages.now(
@@ -49,8 +45,8 @@ def search(dataset: Dataset, grid: Grid, choices: Choices, messages: Messages) -
         grid.Cs,
         grid.gammas,
         kernel_training.stratified_folds(y, grid.folds, choices.seed),
-        plan_of(choices),
-        weights_of(dataset, choices),
+        plan_of(dataset, choices, None),
+        dataset.weight,
         show if messages.watched else None,
     )
     assert trained.grid is not None
@@ -97,18 +93,18 @@ def facts(model: KernelModel) -> dict:
     }
 
 
-def plan_of(choices: Choices, **more: Any) -> KernelPlan:
+def plan_of(
+    dataset: Dataset, choices: Choices, callback: Callback | None, **more: Any
+) -> KernelPlan:
     """The options as training knows them."""
-    from maxmargin.models.kernel_training import KernelPlan
+    from maxmargin.training.kernel import KernelPlan
 
     return KernelPlan(
+        C=choices.C,
         kernel=choices.kernel,
-        tol=choices.tol,
+        class_weight=weights_of(dataset, choices),
         memory=choices.memory,
-        max_iter=choices.max_iter,
-        max_time=choices.max_time,
-        threads=choices.threads,
-        seed=choices.seed,
+        options=choices.options(callback),
         **more,
     )
 
@@ -123,19 +119,16 @@ def gamma_of(text: str | None) -> float | str:
         return text
 
 
-def weights_of(dataset: Dataset, choices: Choices) -> np.ndarray:
-    """Weights of the rows times those of their classes."""
+def weights_of(dataset: Dataset, choices: Choices) -> dict | str | None:
+    """Weights of classes by the labels of the data."""
     import numpy as np
 
     from maxmargin.cli.rows import labels_of
-    from maxmargin.models import kernel_training
 
-    classes, codes = np.unique(labels_of(dataset), return_inverse=True)
-    weights = np.ones(len(codes)) if dataset.weight is None else np.asarray(dataset.weight)
-    given = class_weights(choices.class_weight, classes.tolist())
-    return kernel_training.class_weights(given, classes, codes, weights)
+    if not choices.class_weight:
+        return None
+    return class_weights(choices.class_weight, np.unique(labels_of(dataset)).tolist())
 
 
 def _fitted(trained: TrainedKernel, dataset: Dataset) -> Fitted:
-    model = with_columns(trained.model, dataset)
-    return Fitted(model, trained.history, f"{len(model.classes)} classes")
+    return fitted(trained, dataset, f"{len(trained.model.classes)} classes")

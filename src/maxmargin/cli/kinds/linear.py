@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from maxmargin.cli.fitting import (
     Choices,
@@ -12,34 +12,36 @@ from maxmargin.cli.fitting import (
     Grid,
     Predictions,
     Table,
-    with_columns,
+    fitted,
+    linear_plan,
 )
-from maxmargin.cli.weights import class_weights
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from maxmargin.cli.console import Messages
     from maxmargin.data import Dataset
     from maxmargin.models import KernelModel, LinearModel
-    from maxmargin.models.training import Plan, Trained
     from maxmargin.problem import Callback
+    from maxmargin.training.linear import LinearPlan, Trained
 
 
 def fit(dataset: Dataset, choices: Choices, callback: Callback | None) -> Fitted:
     from maxmargin.cli.rows import labels_of
-    from maxmargin.models.training import train, train_from
+    from maxmargin.training.linear import train
 
-    task = plan(dataset, choices, callback)
-    X: Any = dataset.X
-    fit_rows = train_from if hasattr(X, "blocks") else train
-    return _fitted(fit_rows(X, labels_of(dataset), task, dataset.weight), dataset)
+    y = labels_of(dataset)
+    trained = train(dataset.X, y, plan(y, choices, callback), dataset.weight)
+    return _fitted(trained, dataset)
 
 
 def search(dataset: Dataset, grid: Grid, choices: Choices, messages: Messages) -> Found:
     from maxmargin.cli.rows import labels_of
-    from maxmargin.models.search import search_C
+    from maxmargin.training.search import search_C
 
-    task = plan(dataset, choices, messages.callback())
-    found = search_C(dataset.X, labels_of(dataset), task, grid.Cs, grid.folds, dataset.weight)
+    y = labels_of(dataset)
+    task = plan(y, choices, messages.callback())
+    found = search_C(dataset.X, y, task, grid.Cs, grid.folds, dataset.weight)
     Cs = found.Cs.tolist()
     mean, std = found.scores.mean(axis=0).tolist(), found.scores.std(axis=0).tolist()
     told = {"best_C": found.C, "Cs": Cs, "mean": mean, "std": std, "scores": found.scores.tolist()}
@@ -51,33 +53,15 @@ def search(dataset: Dataset, grid: Grid, choices: Choices, messages: Messages) -
     return Found(_fitted(found.trained, dataset), f"C = {found.C:g}", told, report)
 
 
-def plan(dataset: Dataset, choices: Choices, callback: Callback | None) -> Plan:
+def plan(y: np.ndarray, choices: Choices, callback: Callback | None) -> LinearPlan:
     """The options as training knows them."""
     import numpy as np
 
-    from maxmargin.cli.rows import labels_of
-    from maxmargin.models.training import Plan
-
-    weights = None
-    if choices.class_weight:
-        weights = class_weights(choices.class_weight, np.unique(labels_of(dataset)).tolist())
-    return Plan(
-        C=choices.C,
-        solver=choices.solver,
-        tol=choices.tol,
-        max_iter=choices.max_iter,
-        max_time=choices.max_time,
-        bias=choices.constant,
-        class_weight=weights,
-        threads=choices.threads,
-        seed=choices.seed,
-        callback=callback,
-    )
+    return linear_plan(choices, callback, np.unique(y).tolist() if choices.class_weight else [])
 
 
 def _fitted(trained: Trained, dataset: Dataset) -> Fitted:
-    model = with_columns(trained.model, dataset)
-    return Fitted(model, trained.history, f"{len(model.classes)} classes")
+    return fitted(trained, dataset, f"{len(trained.model.classes)} classes")
 
 
 def predict(model: LinearModel | KernelModel, X, threads: int | None, scores: bool) -> Predictions:

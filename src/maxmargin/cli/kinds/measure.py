@@ -11,11 +11,10 @@ from maxmargin.cli.fitting import (
     Evaluation,
     Fitted,
     Table,
-    common_parameters,
-    fit_estimator,
+    fitted,
+    linear_plan,
 )
 from maxmargin.cli.kinds.linear import facts, predict
-from maxmargin.cli.weights import class_weights
 
 if TYPE_CHECKING:
     from maxmargin.data import Dataset
@@ -29,21 +28,18 @@ def fit(dataset: Dataset, choices: Choices, callback: Callback | None) -> Fitted
     import numpy as np
 
     from maxmargin.cli.rows import labels_of
-    from maxmargin.estimators.measure import MeasureSVC
+    from maxmargin.training.scores import Measure, train_measure
 
-    measure = choices.measure or DEFAULT_MEASURE
     y = labels_of(dataset)
     found = np.unique(y).tolist()
-    estimator = MeasureSVC(
-        measure=measure,
-        k=number_or_share(choices.k),
-        beta=1.0 if choices.beta is None else choices.beta,
-        fit_intercept=choices.constant > 0,
-        intercept_scaling=choices.constant or 1.0,
-        class_weight=class_weights(choices.class_weight, found),
-        **common_parameters(choices, callback),
+    measure = Measure(
+        choices.measure or DEFAULT_MEASURE,
+        1.0 if choices.beta is None else choices.beta,
+        number_or_share(choices.k),
     )
-    return fit_estimator(estimator, dataset, y, f"{len(found)} classes, for {measure}")
+    plan = linear_plan(choices, callback, found, loss="measures")
+    trained = train_measure(dataset.X, y, plan, measure, dataset.weight)
+    return fitted(trained, dataset, f"{len(found)} classes, for {measure.name}")
 
 
 def number_or_share(k: float | None) -> int | float | None:

@@ -9,10 +9,10 @@ from maxmargin.cli.fitting import (
     Evaluation,
     Fitted,
     Predictions,
-    common_parameters,
-    fit_estimator,
+    fitted,
+    linear_plan,
 )
-from maxmargin.cli.weights import class_weights, labels_named
+from maxmargin.cli.weights import labels_named
 
 if TYPE_CHECKING:
     from maxmargin.data import Dataset
@@ -24,16 +24,14 @@ def fit(dataset: Dataset, choices: Choices, callback: Callback | None) -> Fitted
     import numpy as np
 
     from maxmargin.cli.rows import labels_of
-    from maxmargin.estimators.ordinal import OrdinalSVC
+    from maxmargin.training.scores import train_ordinal
 
     y = labels_of(dataset)
     found = np.unique(y).tolist()
-    estimator = OrdinalSVC(
-        order=order_of(choices.order, dataset, found),
-        class_weight=class_weights(choices.class_weight, found),
-        **common_parameters(choices, callback),
-    )
-    return fit_estimator(estimator, dataset, y, f"{len(found)} ordered classes")
+    plan = linear_plan(choices, callback, found, loss="ranks", bias=0.0)
+    order = order_of(choices.order, dataset, found)
+    trained = train_ordinal(dataset.X, y, plan, order, dataset.weight)
+    return fitted(trained, dataset, f"{len(found)} ordered classes")
 
 
 def order_of(text: str | None, dataset: Dataset, found: list) -> list | None:

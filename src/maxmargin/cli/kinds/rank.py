@@ -12,8 +12,8 @@ from maxmargin.cli.fitting import (
     Fitted,
     Predictions,
     Table,
-    common_parameters,
-    fit_estimator,
+    fitted,
+    linear_plan,
 )
 
 if TYPE_CHECKING:
@@ -30,12 +30,13 @@ HIGHEST_GRADE = 31  # beyond, gains of 2^grade - 1 make no sense: the target is 
 def fit(dataset: Dataset, choices: Choices, callback: Callback | None) -> Fitted:
     import numpy as np
 
-    from maxmargin.estimators.rank import RankSVM
+    from maxmargin.training.scores import train_ranking
 
-    estimator = RankSVM(**common_parameters(choices, callback))
+    plan = linear_plan(choices, callback, [], loss="ranks", bias=0.0)
     queries = 1 if dataset.qid is None else len(np.unique(dataset.qid))
     groups = f"{queries} {'query' if queries == 1 else 'queries'}"
-    return fit_estimator(estimator, dataset, targets_of(dataset), groups, qid=dataset.qid)
+    trained = train_ranking(dataset.X, targets_of(dataset), plan, dataset.qid, dataset.weight)
+    return fitted(trained, dataset, groups)
 
 
 def predict(model: RankModel, X, threads: int | None, scores: bool) -> Predictions:

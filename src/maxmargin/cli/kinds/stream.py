@@ -20,21 +20,16 @@ __all__ = ["evaluate", "facts", "fit", "predict"]
 def fit(dataset: Dataset, choices: Choices, callback: Callback | None) -> Fitted:
     from maxmargin.data.features import feature_map
     from maxmargin.models.labels import whole_numbers
-    from maxmargin.models.stream_training import StreamPlan, train_stream
+    from maxmargin.training.stream import StreamPlan, train_stream
 
     source: Any = dataset.X
     plan = StreamPlan(
         C=choices.C,
         memory=choices.memory or "1GB",
         features=feature_map(choices.features),
-        tol=choices.tol,
-        max_iter=choices.max_iter,
-        max_time=choices.max_time,
         bias=choices.constant,
         class_weight=weights_of(source, choices),
-        threads=choices.threads,
-        seed=choices.seed,
-        callback=callback,
+        options=choices.options(callback),
         checkpoint=choices.checkpoint,
         checkpoint_every=choices.checkpoint_every,
     )

@@ -1,0 +1,1 @@
+"""Files in and out: svmlight text, CSV, Parquet and Arrow, packed or not."""

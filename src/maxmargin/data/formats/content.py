@@ -1,0 +1,113 @@
+"""The bytes of a source, whatever it is: a file, standard input or an open stream."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import sys
+from typing import IO, Any
+
+import numpy as np
+
+from maxmargin.data.errors import DataError
+from maxmargin.data.formats.compression import CHUNK, Unpacked, compression_of
+from maxmargin.data.stream.fingerprints import WatchedFile
+
+Source = str | os.PathLike | IO[bytes]
+
+HEAD = 1 << 18  # bytes that tell a format
+
+
+class Content:
+    """All bytes of a source, unpacked, and the name it goes by in messages.
+
+    A plain file stays where it is and is read, never mapped: a mapped file that is cut short while
+    it is in use ends the process. Everything else is in memory.
+
+    Parameters
+    ----------
+    name : str
+    memory : uint8 array, optional
+        All bytes. None: those of the file of this name.
+    packed : int, optional
+        How many bytes they were before they were unpacked.
+    """
+
+    def __init__(
+        self, name: str, memory: np.ndarray | None = None, packed: int | None = None
+    ) -> None:
+        self.name, self.memory = name, memory
+        self.file = WatchedFile(name) if memory is None else None
+        if memory is not None:
+            self.size, self.head = len(memory), memory[:HEAD]
+        else:
+            assert self.file is not None
+            self.size = self.file.state.size
+            with open(name, "rb") as file:
+                self.head = np.frombuffer(file.read(HEAD), np.uint8)
+        self.packed = self.size if packed is None else packed
+
+    def as_arrow(self) -> Any:
+        """The bytes as pyarrow reads them."""
+        import pyarrow as pa
+
+        return pa.OSFile(self.name) if self.memory is None else pa.BufferReader(self.memory)
+
+    def check_unchanged(self) -> None:
+        """Raise `DataError` if a file is no longer what it was when it was opened."""
+        if self.file is not None:
+            self.file.check_unchanged()
+
+
+def read(source: Source) -> Content:
+    """The bytes of a file, of standard input (``-``) or of an open binary file.
+
+    Compression is recognised by the first bytes, whatever the name.
+    """
+    name = source_name(source)
+    try:
+        if source == "-":
+            return _of_stream(sys.stdin.buffer, name)
+        if hasattr(source, "read"):
+            return _of_stream(source, name)
+        with open(source, "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return _of_stream(file, name)
+            if compression_of(file.read(8)) is None:
+                return Content(name)
+        with Unpacked(source) as packed:
+            return _unpacked(packed)
+    except OSError as error:
+        raise DataError(f"{name}: cannot be read: {error.strerror or error}") from error
+
+
+def source_name(source: Source) -> str:
+    """What messages call a source."""
+    if source == "-":
+        return "standard input"
+    if hasattr(source, "read"):
+        return str(getattr(source, "name", "stream"))
+    return os.fspath(source)
+
+
+def _of_stream(stream: Any, name: str) -> Content:
+    raw = _read_all(stream)
+    if compression_of(raw[:8].tobytes()) is None:
+        return Content(name, raw)
+    with Unpacked(io.BytesIO(raw.data), name) as packed:
+        return _unpacked(packed)
+
+
+def _unpacked(packed: Unpacked) -> Content:
+    return Content(packed.name, _read_all(packed), packed.packed_size)
+
+
+def _read_all(stream: Any) -> np.ndarray:
+    """Everything a stream has, in one growing buffer: joining chunks would take the room twice."""
+    whole = bytearray()
+    while chunk := stream.read(CHUNK):
+        if not isinstance(chunk, bytes):
+            raise DataError("the stream gives text; expected bytes; open it in binary mode ('rb')")
+        whole += chunk
+    return np.frombuffer(whole, np.uint8)

@@ -1,0 +1,212 @@
+"""CSV text, read by pyarrow, with faults that name their line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from maxmargin.data.dataset import Dataset
+from maxmargin.data.errors import DataError
+from maxmargin.data.formats.columns import (
+    QID_NAME,
+    TARGET_NAMES,
+    WEIGHT_NAME,
+    Roles,
+    Wanted,
+    choose,
+)
+from maxmargin.data.formats.content import Content
+from maxmargin.data.formats.detect import delimiter_of, first_lines
+from maxmargin.data.formats.pieces import LINE_END, pieces
+from maxmargin.data.formats.tables import ROWS_AT_ONCE, Filled
+from maxmargin.data.limits import line_too_long, longest_line
+
+# A number, or a mark for a missing one.
+_NUMERAL = re.compile(
+    r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?inf(inity)?|nan|n/?a|null|\?",
+    re.ASCII | re.IGNORECASE,
+)
+# No array of Arrow's: the first one that is made of a list imports pandas, if there is one.
+_MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", "?"]
+_BLOCK = 1 << 22  # bytes read at a time, unless lines are said to be longer: one must fit
+_CONVERSION = re.compile(
+    r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to \w+: invalid value '(.*)'",
+    re.DOTALL,
+)
+_WIDTH = re.compile(r"CSV parse error: (?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
+
+
+def read_csv(content: Content, wanted: Wanted, *, dtype: np.dtype, threads: int) -> Dataset:
+    """The rows of comma-, semicolon- or tab-separated text, with or without a line of names."""
+    text = CsvText(content.name, content, wanted)
+    schema = text.schema()
+    roles = choose(content.name, schema.names, wanted, text.likely_targets(schema.names))
+    table = text.table(column_types(schema, roles, dtype), threads)
+    if roles.target is not None:
+        position = table.column_names.index(roles.target)
+        labels = _as_numbers_if_all_are(table.column(position))
+        table = table.set_column(position, roles.target, labels)
+    batches = table.to_batches(max_chunksize=ROWS_AT_ONCE)
+    filled = Filled(
+        content.name,
+        content.packed,
+        table.schema,
+        roles,
+        table.num_rows,
+        dtype,
+        text.line_of_row,
+    )
+    return filled.dataset(batches, feature_names=roles.features if text.has_names else None)
+
+
+def column_types(schema: pa.Schema, roles: Roles, dtype: np.dtype) -> dict[str, pa.DataType]:
+    """How the columns are to be read: labels as text, as what they are is known at the end only."""
+    number = pa.float32() if dtype == np.float32 else pa.float64()
+    types: dict[str, pa.DataType] = {
+        name: number for name in roles.features if not pa.types.is_boolean(schema.field(name).type)
+    }
+    if roles.weight is not None:
+        types[roles.weight] = pa.float64()
+    if roles.qid is not None:
+        types[roles.qid] = pa.int64()
+    if roles.target is not None:
+        types[roles.target] = pa.string()
+    return types
+
+
+LABEL_TYPES = (pa.int64(), pa.float64(), pa.string())  # the first that all labels fit is theirs
+
+
+def _as_numbers_if_all_are(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Labels of a CSV file as whole numbers, else as numbers, else as the strings they are."""
+    known = (labels_as(column, kind) for kind in LABEL_TYPES)
+    return next(labels for labels in known if labels is not None)
+
+
+def labels_as(column: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> Any:
+    """Labels as numbers of a kind, or as strings; None if they are none of that kind."""
+    trimmed = pc.utf8_trim_whitespace(column)
+    if pa.types.is_string(kind):
+        return trimmed
+    missing = pc.is_in(trimmed, value_set=pa.array(_MISSING))
+    try:
+        return pc.if_else(missing, pa.scalar(None, pa.string()), trimmed).cast(kind)
+    except pa.ArrowInvalid:
+        return None
+
+
+class CsvText:
+    """CSV text together with what its first line tells."""
+
+    def __init__(self, name: str, content: Content, wanted: Wanted) -> None:
+        self.name, self.content = name, content
+        line = first_lines(content, 1)
+        if not line:
+            raise DataError(f"{name}: found no rows; expected at least one")
+        self.delimiter = delimiter_of(line[0]) or ","
+        fields = [field.strip().strip('"') for field in line[0].split(self.delimiter)]
+        self.words = [bool(field and not _NUMERAL.fullmatch(field)) for field in fields]
+        known = {*TARGET_NAMES, QID_NAME, WEIGHT_NAME} | {n.lower() for n in wanted.names()}
+        self.has_names = any(field.lower() in known for field in fields) or all(
+            word or not field for word, field in zip(self.words, fields)
+        )
+
+    def likely_targets(self, names: list[str]) -> list[str] | None:
+        """Without a line of names: the only column that begins with a word, then from the left.
+
+        The first column holds the label by the convention of LightGBM and XGBoost.
+        """
+        if self.has_names:
+            return None
+        words = [name for name, word in zip(names, self.words) if word]
+        return words + names if len(words) == 1 else names
+
+    def options(self, threads: int) -> dict:
+        return {
+            "read_options": pa.csv.ReadOptions(
+                block_size=max(_BLOCK, longest_line(_BLOCK)),
+                use_threads=threads > 1,
+                autogenerate_column_names=not self.has_names,
+            ),
+            "parse_options": pa.csv.ParseOptions(delimiter=self.delimiter),
+        }
+
+    def schema(self) -> pa.Schema:
+        """Names, and the types the first megabyte suggests."""
+        try:
+            with pa.csv.open_csv(self.reader(), **self.options(1)) as stream:
+                schema = stream.schema
+                _ = schema.names  # decoded here, where it may fail
+                return schema
+        except (pa.ArrowException, UnicodeDecodeError) as error:
+            raise self.fault(error, []) from error
+
+    def table(self, types: dict[str, pa.DataType], threads: int) -> pa.Table:
+        convert = pa.csv.ConvertOptions(column_types=types)
+        try:
+            return pa.csv.read_csv(self.reader(), convert_options=convert, **self.options(threads))
+        except (pa.ArrowException, UnicodeDecodeError) as error:
+            if threads > 1:
+                return self.table(types, 1)  # one thread knows the row of the fault
+            raise self.fault(error, self.schema().names) from error
+
+    def reader(self) -> Any:
+        """The text from its beginning."""
+        return self.content.as_arrow()
+
+    def lines(self) -> Iterable[np.ndarray]:
+        """The text in pieces that end with a line end, for counting."""
+        if self.content.memory is not None:
+            return iter([self.content.memory])
+        return pieces(self.name, LINE_END)
+
+    def fault(self, error: Exception, names: list[str]) -> DataError:
+        """What pyarrow complained about, with the line."""
+        name = self.name
+        if found := _CONVERSION.search(str(error)):
+            column = names[int(found[1])]
+            line = self._line(int(found[2]))
+            return DataError(
+                f"{name}:{line}: column {column!r}: found {found[3]!r}; expected a number; correct "
+                "the value, encode the column as numbers or drop it"
+            )
+        if found := _WIDTH.search(str(error)):
+            line = self._line(int(found[1] or 1))
+            return DataError(
+                f"{name}:{line}: found {found[3]} fields; expected {found[2]} as on the first line;"
+                " correct the line (a cut-off last line means the file is incomplete)"
+            )
+        if "straddling object" in str(error):
+            return line_too_long(name, longest_line(_BLOCK))
+        return DataError(f"{name}: cannot be read as CSV: {error}; check the file")
+
+    def line_of_row(self, row: int) -> int:
+        """The line of a data row counted from 0."""
+        return self._line(row + 1 + self.has_names)
+
+    def _line(self, nth: int) -> int:
+        """The number of the nth line (from 1) that is not empty: empty ones make no row."""
+        before, found, last = 0, 0, 1
+        for text in self.lines():
+            lines = _filled_lines(text)
+            if found + len(lines) >= nth:
+                return before + int(lines[nth - found - 1]) + 1
+            found += len(lines)
+            last = before + (int(lines[-1]) + 1 if len(lines) else 0)
+            before += int(np.count_nonzero(text == ord("\n")))
+        return last
+
+
+def _filled_lines(text: np.ndarray) -> np.ndarray:
+    """Which lines, counted from 0, are not empty."""
+    ends = np.append(np.flatnonzero(text == ord("\n")), len(text))
+    starts = np.append(0, ends[:-1] + 1)
+    length = ends - starts
+    carriage = text[np.minimum(starts, len(text) - 1)] == ord("\r")
+    return np.flatnonzero((length > 1) | ((length == 1) & ~carriage))

@@ -1,0 +1,42 @@
+"""Columns of text: what they will be in memory is known before they are.
+
+A dictionary holds a text once, whatever the number of rows that have it, and an array of numpy's
+has room for the longest text in every row.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from maxmargin.data.limits import check_unpacked
+
+_BYTES_OF_A_LETTER = np.dtype("U1").itemsize
+
+
+def value_type(kind: pa.DataType) -> pa.DataType:
+    """The type of the values of a column, which a dictionary may hold."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether values of an Arrow type are text."""
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def decoded(column: pa.Array, name: str, packed: int) -> pa.Array:
+    """The values of a column, without a dictionary."""
+    if not pa.types.is_dictionary(column.type):
+        return column
+    if is_text(column.type.value_type):
+        lengths = pc.binary_length(column.dictionary).cast(pa.int64())
+        check_unpacked(name, pc.sum(lengths.take(column.indices)).as_py() or 0, packed)
+    return column.dictionary_decode()
+
+
+def text_array(column: pa.Array, name: str, packed: int) -> np.ndarray:
+    """Text as an array of numpy's."""
+    longest = pc.max(pc.utf8_length(column)).as_py() or 0
+    check_unpacked(name, len(column) * longest * _BYTES_OF_A_LETTER, packed)
+    return column.to_numpy(zero_copy_only=False).astype(str)

@@ -1,0 +1,1 @@
+"""Rows block by block, for data larger than memory."""

@@ -1,0 +1,215 @@
+"""Rows that stay on disk: each product is one pass over the file, shared by all who wait for one.
+
+Problems solved side by side (one a class) ask for their products at different moments. `Passes`
+lets each wait until all the others wait too, and then one of them reads the file once for all. So
+ten classes cost as many passes as the slowest of them, not ten times as many.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin import _core
+from maxmargin.data.arrays import view
+from maxmargin.data.errors import DataError
+from maxmargin.data.stream.blocks import Block, BlockSource
+
+
+@dataclass(eq=False)
+class Product:
+    """A product that waits for a pass; `add` takes in what one block contributes."""
+
+    add: Callable[[int, _core.Rows, _core.Pool], None]
+    done: bool = False
+    error: BaseException | None = field(default=None)
+
+
+class Passes:
+    """Passes over a source for problems that are solved side by side.
+
+    Parameters
+    ----------
+    source : BlockSource
+        Of numbers, not strings.
+    bias : float
+        Value of a constant feature appended to every row; 0 appends none.
+    pool : _core.Pool
+        The threads that do the products. Its stop flag ends a pass for all who wait for it.
+    """
+
+    def __init__(self, source: BlockSource, bias: float, pool: _core.Pool) -> None:
+        self.source, self.bias, self.pool = source, float(bias), pool
+        self.count = 0  # passes made
+        self._members = 0
+        self._waiting: list[Product] = []
+        self._changed = threading.Condition()
+        self._reading = False
+
+    @contextmanager
+    def member(self) -> Iterator[None]:
+        """While the block runs, passes wait for this thread's products too."""
+        with self._changed:
+            self._members += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._members -= 1
+                self._changed.notify_all()
+
+    def run(self, product: Product) -> None:
+        """Have a product done, by this thread or by another that reads for all."""
+        with self._changed:
+            self._waiting.append(product)
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: product.done or self._all_wait())
+            if not product.done:
+                self._reading = True
+                mine, self._waiting = self._waiting, []
+        if not product.done:
+            self._read_for(mine)
+        if product.error is not None:
+            raise product.error
+
+    def _all_wait(self) -> bool:
+        return not self._reading and len(self._waiting) >= self._members
+
+    def _read_for(self, products: list[Product]) -> None:
+        error: BaseException | None = None
+        try:
+            for block in self.source.blocks():
+                rows = view(block.X, self.bias)
+                for product in products:
+                    product.add(block.first, rows, self.pool)
+            self.count += 1
+        except BaseException as raised:
+            error = raised
+        with self._changed:
+            self._reading = False
+            for product in products:
+                product.done, product.error = True, error
+            self._changed.notify_all()
+
+
+class SourceRows:
+    """The rows of a source as solvers ask for them: two products, and sums over the rows.
+
+    Parameters
+    ----------
+    passes : Passes
+    pool : _core.Pool
+        For vectors of one number a row, which are in memory.
+    """
+
+    def __init__(self, passes: Passes, pool: _core.Pool) -> None:
+        self.passes, self.pool = passes, pool
+        self.n: int = passes.source.n
+        self.d: int = passes.source.d
+        self.width: int = self.d + (passes.bias != 0)
+
+    def with_pool(self, pool: _core.Pool) -> SourceRows:
+        """The same rows in passes of their own, by other threads."""
+        return SourceRows(Passes(self.passes.source, self.passes.bias, pool), pool)
+
+    def zeros(self) -> np.ndarray:
+        return np.zeros(self.n)
+
+    def matvec(self, w: np.ndarray) -> np.ndarray:
+        p = np.empty(self.n)
+
+        def add(first: int, rows: _core.Rows, pool: _core.Pool) -> None:
+            _core.matvec(rows, w, p[first : first + rows.n], pool)
+
+        self.passes.run(Product(add))
+        return p
+
+    def rmatvec(self, v: np.ndarray) -> np.ndarray:
+        a = np.zeros(self.width)
+
+        def add(first: int, rows: _core.Rows, pool: _core.Pool) -> None:
+            _core.rmatvec_onto(rows, v[first : first + rows.n], a, pool)
+
+        self.passes.run(Product(add))
+        return a
+
+    def inner(self, x: np.ndarray, y: np.ndarray) -> float:
+        return _core.inner(x, y, self.pool)
+
+    def axpby(self, alpha: float, x: np.ndarray, beta: float, y: np.ndarray) -> np.ndarray:
+        out = np.empty(len(x))
+        _core.axpby(alpha, x, beta, y, out, self.pool)
+        return out
+
+
+@dataclass(frozen=True)
+class Sides:
+    """What a source says about its rows, apart from the rows themselves."""
+
+    y: np.ndarray | None
+    weight: np.ndarray | None
+    qid: np.ndarray | None
+
+
+def read_rows(source: BlockSource) -> tuple[Any, Sides]:
+    """All rows in memory, and what the source says about them: one pass."""
+    blocks: list[Any] = []
+    sides = read_sides(source, blocks.append)
+    return (
+        sp.vstack(blocks, format="csr") if sp.issparse(blocks[0]) else np.concatenate(blocks),
+        sides,
+    )
+
+
+def read_sides(source: BlockSource, take: Callable[[Any], None] | None = None) -> Sides:
+    """Labels, weights and query numbers of all rows: one pass, which also looks at every value.
+
+    `take` is given the rows of each block.
+    """
+    if source.kind == "strings":
+        raise DataError(
+            f"{source.name}: its rows are strings; expected rows of numbers; train on it with a "
+            "feature map (StreamSVC, features=...)"
+        )
+    parts: list[list[np.ndarray | None]] = []
+    for block in source.blocks():
+        _check_finite(source, block)
+        if take is not None:
+            take(block.X)
+        parts.append([_kept(side) for side in (block.y, block.weight, block.qid)])
+    return Sides(*(_joined(source, side) for side in zip(*parts)))
+
+
+def _kept(side: np.ndarray | None) -> np.ndarray | None:
+    """A copy: a view would keep its whole block in memory."""
+    return None if side is None else side.copy()
+
+
+def _joined(source: BlockSource, parts: Sequence[np.ndarray | None]) -> np.ndarray | None:
+    known = [part for part in parts if part is not None]
+    if known and len(known) < len(parts):
+        raise DataError(
+            f"{source.name}: some of its blocks have labels, weights or qid and some have none; "
+            "expected the same of all rows"
+        )
+    return np.concatenate(known) if known else None
+
+
+def _check_finite(source: BlockSource, block: Block) -> None:
+    X: Any = block.X
+    values = X.data if sp.issparse(X) else X
+    if not np.isfinite(values).all():
+        at = int(np.flatnonzero(~np.isfinite(values).reshape(-1))[0])
+        row = (
+            int(np.searchsorted(X.indptr, at, "right")) - 1 if sp.issparse(X) else at // X.shape[1]
+        )
+        raise DataError(
+            f"{source.name}: row {block.first + row + 1} holds {values.reshape(-1)[at]}; expected "
+            "finite numbers; replace the value or drop the row"
+        )

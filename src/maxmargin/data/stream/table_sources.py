@@ -1,0 +1,315 @@
+"""Tables read block by block: CSV, Parquet and Arrow files."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.ipc
+import pyarrow.parquet
+
+from maxmargin.data.errors import DataError, other_rows
+from maxmargin.data.formats.columns import Roles, Wanted, choose
+from maxmargin.data.formats.compression import Unpacked
+from maxmargin.data.formats.content import HEAD, Content
+from maxmargin.data.formats.csv_text import LABEL_TYPES, CsvText, column_types, labels_as
+from maxmargin.data.formats.parquet_pages import rows_that_fit
+from maxmargin.data.formats.pieces import LINE_END, pieces
+from maxmargin.data.formats.tables import (
+    Filled,
+    check_types,
+    readable,
+    reading,
+    rows_of_arrow,
+    sound,
+)
+from maxmargin.data.formats.text_columns import decoded, is_text, value_type
+from maxmargin.data.limits import check_unpacked
+from maxmargin.data.store.layout import strings_of
+from maxmargin.data.stream.blocks import BLOCK_BYTES, Block
+from maxmargin.data.stream.fingerprints import WatchedFile
+from maxmargin.data.stream.reading_ahead import read_ahead
+
+
+class TableSource(ABC):
+    """What tables have in common: columns with roles, batches of rows."""
+
+    index_base: int | None = None
+    _format: str  # what messages call it
+    _line_of_row: Callable[[int], int] | None = None  # where rows are lines of text
+
+    def __init__(
+        self, path: str | os.PathLike, wanted: Wanted, *, dtype: np.dtype, text: str | None
+    ) -> None:
+        self._file = WatchedFile(path)
+        self._wanted, self._dtype, self._text = wanted, np.dtype(dtype), text
+        self.n = self._count()
+        check_unpacked(self.name, self.n, self._file.state.size)  # a row is a byte at least
+        if self.n == 0:
+            raise DataError(f"{self.name}: found no rows; expected at least one")
+        self._check_columns()
+        self.largest_block = 0
+        self.largest_block = self._measure()
+
+    @property
+    def name(self) -> str:
+        return self._file.path
+
+    @property
+    def kind(self) -> str:
+        return "dense" if self._text is None else "strings"
+
+    @property
+    def d(self) -> int:
+        return 0 if self._text is not None else len(self._roles.features)
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        return self._roles.features if self._text is None and self._has_names else None
+
+    @property
+    def fingerprint(self) -> str:
+        return self._file.fingerprint
+
+    @property
+    def _has_names(self) -> bool:
+        return True
+
+    @property
+    @abstractmethod
+    def _schema(self) -> pa.Schema:
+        """The columns."""
+
+    @cached_property
+    def _roles(self) -> Roles:
+        roles = choose(self.name, self._schema.names, self._wanted, self._likely_targets())
+        if self._text is None:
+            return roles
+        if self._text not in roles.features:
+            raise DataError(
+                f"{self.name}: found no text column {self._text!r}; expected one of "
+                f"{', '.join(map(repr, roles.features[:20]))}"
+            )
+        return Roles([self._text], roles.target, roles.qid, roles.weight)
+
+    def _likely_targets(self) -> list[str] | None:
+        return None
+
+    @abstractmethod
+    def _count(self) -> int:
+        """How many rows there are."""
+
+    @abstractmethod
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        """All rows, in order."""
+
+    @property
+    def _rows_at_once(self) -> int:
+        width = max(len(self._roles.features), 1) * self._dtype.itemsize
+        return max(1, BLOCK_BYTES // max(width, 256))
+
+    def _measure(self) -> int:
+        if self._text is None:
+            return self._rows_at_once * (self.d * self._dtype.itemsize + 24)
+        return BLOCK_BYTES + max(block.X.letters.nbytes for block in self.blocks())  # type: ignore
+
+    def _check_columns(self) -> None:
+        """Refuse columns of the wrong type before any row is read."""
+        roles = self._roles
+        if self._text is None:
+            check_types(self.name, self._schema, roles)
+            return
+        check_types(self.name, self._schema, Roles([], roles.target, roles.qid, roles.weight))
+        kind = value_type(self._schema.field(self._text).type)
+        if not is_text(kind):
+            raise DataError(
+                f"{self.name}: the text column {self._text!r} holds {kind}; expected text"
+            )
+
+    def check_unchanged(self) -> None:
+        self._file.check_unchanged()
+
+    def blocks(self) -> Iterator[Block]:
+        self.check_unchanged()
+        first = 0
+        for block in read_ahead(self._filled()):
+            first += block.n
+            if first > self.n:
+                raise other_rows(self.name, first, self.n)
+            yield block
+        self.check_unchanged()
+        if first != self.n:
+            raise other_rows(self.name, first, self.n)
+
+    def _filled(self) -> Iterator[Block]:
+        first = 0
+        with reading(self.name, self._format):
+            for large in map(sound, self._batches()):
+                for begin in range(0, large.num_rows, self._rows_at_once):
+                    batch = large.slice(begin, self._rows_at_once)
+                    yield self._block(first, batch)
+                    first += batch.num_rows
+
+    def _block(self, first: int, batch: pa.RecordBatch) -> Block:
+        roles = self._roles
+        features = roles.features if self._text is None else []
+        filled = Filled(
+            self.name,
+            self._file.state.size,
+            batch.schema,
+            Roles(features, roles.target, roles.qid, roles.weight),
+            batch.num_rows,
+            self._dtype,
+            self._line_of_row,
+            first,
+        )
+        rows = filled.dataset([batch], None)
+        X: Any = rows.X if self._text is None else self._strings(first, batch)
+        return Block(first, X, rows.y, weight=rows.weight, qid=rows.qid)
+
+    def _strings(self, first: int, batch: pa.RecordBatch) -> Any:
+        column = batch.column(batch.schema.get_field_index(self._text))
+        column = decoded(column, self.name, self._file.state.size)
+        if column.null_count:
+            row = first + 1 + column.is_null().to_pylist().index(True)
+            raise DataError(
+                f"{self.name}: column {self._text!r}, row {row}: found no text; expected some; "
+                "fill in or drop the row"
+            )
+        return strings_of(column)
+
+
+class ParquetSource(TableSource):
+    """A Parquet file, a part of a row group at a time."""
+
+    _format = "Parquet"
+
+    def _open(self) -> pa.parquet.ParquetFile:
+        with reading(self.name, "Parquet"):
+            return pa.parquet.ParquetFile(self.name, buffer_size=1 << 20, pre_buffer=False)
+
+    @cached_property
+    def _schema(self) -> pa.Schema:
+        with reading(self.name, "Parquet"), self._open() as file:
+            return readable(file.schema_arrow)
+
+    def _count(self) -> int:
+        with reading(self.name, "Parquet"), self._open() as file, pa.OSFile(self.name) as pages:
+            self._rows_that_fit = rows_that_fit(self.name, pages, self._rows_at_once)
+            return file.metadata.num_rows
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        columns = self._roles.features + self._roles.others
+        with reading(self.name, "Parquet"), self._open() as file:
+            yield from file.iter_batches(self._rows_that_fit, columns=columns, use_threads=False)
+
+
+class ArrowSource(TableSource):
+    """An Arrow IPC (Feather) file that is a table, not a row store; a record batch at a time."""
+
+    _format = "Arrow"
+
+    @cached_property
+    def _schema(self) -> pa.Schema:
+        with reading(self.name, "Arrow"), pa.OSFile(self.name) as opened:
+            return readable(pa.ipc.open_file(opened).schema)
+
+    def _count(self) -> int:
+        with reading(self.name, "Arrow"), pa.OSFile(self.name) as opened:
+            return rows_of_arrow(self.name, opened)
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        with reading(self.name, "Arrow"), pa.OSFile(self.name) as opened:
+            file = pa.ipc.open_file(opened)
+            for k in range(file.num_record_batches):
+                yield file.get_batch(k)
+
+
+class _CsvStream(CsvText):
+    """CSV text that is read as a stream, unpacked on the way."""
+
+    def __init__(self, path: str, wanted: Wanted) -> None:
+        with Unpacked(path) as stream:
+            head = np.frombuffer(stream.read(HEAD), np.uint8)
+        super().__init__(path, Content(path, head), wanted)
+
+    def reader(self) -> Any:
+        return pa.PythonFile(Unpacked(self.name), "r")
+
+    def lines(self) -> Iterable[np.ndarray]:
+        return pieces(self.name, LINE_END)
+
+
+class CsvSource(TableSource):
+    """CSV text, some thousand lines at a time."""
+
+    _format = "CSV"
+
+    @cached_property
+    def _csv(self) -> _CsvStream:
+        return _CsvStream(self.name, self._wanted)
+
+    @cached_property
+    def _schema(self) -> pa.Schema:
+        return self._csv.schema()
+
+    @property
+    def _has_names(self) -> bool:
+        return self._csv.has_names
+
+    def _check_columns(self) -> None:
+        """What other columns hold shows when they are read as what they are to be."""
+        if self._text is None:
+            roles = Roles(self._roles.features, None, None, None)
+            check_types(self.name, self._schema, roles)
+
+    def _likely_targets(self) -> list[str] | None:
+        return self._csv.likely_targets(self._schema.names)
+
+    def _line_of_row(self, row: int) -> int:
+        return self._csv.line_of_row(row)
+
+    def _count(self) -> int:
+        """Rows, and on the way what kind of labels they have, which all of them together tell."""
+        self._label_kind = 0
+        rows = 0
+        target = self._roles.target
+        only = target or self._schema.names[0]
+        for batch in self._stream({only: pa.string()}, [only]):
+            rows += batch.num_rows
+            while target and labels_as(batch.column(0), LABEL_TYPES[self._label_kind]) is None:
+                self._label_kind += 1
+        return rows
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        types = column_types(self._schema, self._roles, self._dtype)
+        if self._text is not None:
+            types[self._text] = pa.string()
+        target = self._roles.target
+        wanted = [c for c in self._schema.names if c in types or c in self._roles.features]
+        for batch in self._stream(types, wanted):
+            if target is not None:
+                at = batch.schema.get_field_index(target)
+                kind = LABEL_TYPES[self._label_kind]
+                batch = batch.set_column(at, target, labels_as(batch.column(at), kind))
+            yield batch
+
+    def _stream(
+        self, types: dict[str, pa.DataType], columns: list[str]
+    ) -> Iterator[pa.RecordBatch]:
+        convert = pa.csv.ConvertOptions(column_types=types, include_columns=columns)
+        reader = self._csv.reader()
+        try:
+            options = self._csv.options(threads=1)
+            with pa.csv.open_csv(reader, convert_options=convert, **options) as stream:
+                yield from stream
+        except (pa.ArrowException, UnicodeDecodeError) as error:
+            raise self._csv.fault(error, self._schema.names) from error
+        finally:
+            reader.close()

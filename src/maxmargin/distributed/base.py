@@ -1,0 +1,73 @@
+"""What the estimators on a Dask cluster share, beside what the local ones do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.distributed import prediction
+from maxmargin.distributed.gathering import RemoteRows
+from maxmargin.distributed.sources import Source, sources_of
+from maxmargin.distributed.training import Fit, fitting
+from maxmargin.estimators.base import Given, warn_if_missed
+from maxmargin.training.linear import Trained
+
+
+class OnCluster:
+    """Rows on the workers of a Dask cluster; comes before the local class."""
+
+    client: Any
+    read_options: dict | None
+    max_time: float | None
+    tol: float
+
+    def _sources(self, X: Any, y: Any, sample_weight: Any, qid: Any = None) -> list[Source]:
+        return list(sources_of(X, y, sample_weight, qid, **(self.read_options or {})))
+
+    def _finish(self, trained: Trained, fit: Fit) -> Any:
+        """The fitted attributes; a partition's failure is raised with the model so far."""
+        shape = fit.shape
+        self.n_samples_, self.n_partitions_ = shape.n, len(fit.sizes)
+        self.index_base_ = shape.index_base
+        me: Any = self
+        me._note_columns(shape.d, shape.names)
+        me._keep(trained, shape.index_base)
+        if fit.failure is not None:
+            fit.failure.model = me.to_model()
+            raise fit.failure from fit.failure.__cause__
+        warn_if_missed(me.certificate_)
+        return self
+
+    def decision_function(self, X: Any) -> Any:
+        """Scores, lazily for what is lazy (see `fit`), else at once."""
+        if not prediction.is_distributed(X):
+            return super().decision_function(X)  # type: ignore[misc]
+        classes = getattr(self, "classes_", ())
+        columns = len(classes) if len(classes) > 2 else 0
+        return self._lazily("decision_function", X, columns, np.float64)
+
+    def predict(self, X: Any) -> Any:
+        """Labels, or a ranking's scores, lazily for what is lazy (see `fit`), else at once."""
+        if not prediction.is_distributed(X):
+            return super().predict(X)  # type: ignore[misc]
+        dtype = self.classes_.dtype if hasattr(self, "classes_") else np.float64
+        return self._lazily("predict", X, 0, dtype)
+
+    def _lazily(self, method: str, X: Any, columns: int, dtype: Any) -> Any:
+        """A method of the model on rows that lie elsewhere; 0 columns for one number per row."""
+        check_is_fitted(self)
+        model, reading = self.to_model(), dict(self.read_options or {})  # type: ignore[attr-defined]
+        return prediction.lazily(model, method, X, columns, np.dtype(dtype), reading)
+
+    def _gathered_scores(self, X: Any, y: Any, sample_weight: Any, qid: Any = None) -> Given:
+        """Scores of rows on workers with their targets: these come here, the rows do not."""
+        check_is_fitted(self)
+        model: Any = self.to_model()  # type: ignore[attr-defined]
+        with fitting(self.client, self._sources(X, y, sample_weight, qid), None) as fit:
+            rows = RemoteRows(fit)
+            scores = np.column_stack([rows @ w for w in model.coef])
+            y, weight, qid = (rows.column(name) for name in ("y", "weight", "qid"))
+        scores = scores + getattr(model, "intercept", 0.0)
+        return Given(scores if len(model.coef) > 1 else scores[:, 0], y, weight, qid)

@@ -1,0 +1,1 @@
+"""What every solver uses: the run (stopping, history, certificate) and inner products."""

@@ -1,0 +1,1 @@
+"""Kernel machines without offset: two-variable steps, grids over one matrix, certificates."""

@@ -1,0 +1,163 @@
+"""Bounds of a kernel machine that hold in float64.
+
+    f_i      sum_j beta_j k(x_i, x_j) from float64 kernel values, known up to e_i
+    P        1/2 <beta, f> + sum_i C_i max(0, 1 - y_i f_i)
+    D        sum_i |beta_i| - 1/2 <beta, f>, less all that the e_i can do to P and D
+
+So D is no more than the objective of any function, and ``P - D`` no less than the distance of f
+from the best one, whatever rounding did.
+
+Rows that carry no coefficient and lie beyond the margin, by more than float32 can hide, add nothing
+to either: only support vectors and rows near the margin need float64 values. So the pass costs half
+a square of the number of support vectors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maxmargin import _core
+from maxmargin.problem import Certificate
+
+ROUNDING = 8 * float(np.finfo(np.float64).eps)  # of a residual in one step, in units of reach
+
+if TYPE_CHECKING:
+    from maxmargin.solvers.kernel.two_variable import Line
+
+
+@dataclass(frozen=True)
+class KernelCertificate(Certificate):
+    """A certificate that also knows the clipped gap and ``sum_i C_i``, the papers' unit."""
+
+    clipped_gap: float = 0.0
+    scale: float = 1.0
+
+    @classmethod
+    def of(cls, certificate: Certificate, clipped_gap: float, scale: float) -> KernelCertificate:
+        """A certificate with what is known besides."""
+        common = {field.name: getattr(certificate, field.name) for field in fields(Certificate)}
+        return cls(**common, clipped_gap=clipped_gap, scale=scale)
+
+    @property
+    def normalised_gap(self) -> float:
+        """``(P - D) / sum_i C_i``: the mean loss that could still be saved."""
+        return self.gap / self.scale if self.scale > 0 else 0.0
+
+    @property
+    def normalised_clipped_gap(self) -> float:
+        """The same with predictions clipped to [-1, 1], which is what rule (9) stops by."""
+        return self.clipped_gap / self.scale if self.scale > 0 else 0.0
+
+    def as_dict(self) -> dict[str, float | int | str]:
+        extra: dict[str, float | int | str] = {
+            "clipped_gap": self.clipped_gap,
+            "normalised_gap": self.normalised_gap,
+            "scale": self.scale,
+        }
+        return super().as_dict() | extra
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """P of ``factor * f``, and D; the clipped gap is that of f itself."""
+
+    primal: float
+    dual: float
+    clipped_gap: float
+    scale: float
+    factor: float = 1.0
+
+    @property
+    def gap(self) -> float:
+        return self.primal - self.dual
+
+    def within(self, tol: float) -> bool:
+        """Whether the relative gap is."""
+        return self.gap <= tol * self.primal
+
+    def meets(self, rule: str, tol: float) -> bool:
+        """Whether the stopping rule of that name is satisfied."""
+        if rule == "relative":
+            return self.within(tol)
+        return (self.clipped_gap if rule == "clipped" else self.gap) <= tol * self.scale
+
+
+def bounds_of(line: Line, pool: _core.Pool, tol: float) -> Bounds:
+    """Bounds of the line's beta, whose residuals are computed afresh on the way.
+
+    f is multiplied by the factor that makes P smallest where that brings the relative gap within
+    `tol`: at large C many rows lie a little inside the margin, and the factor puts them on it.
+    """
+    e = _fresh_residuals(line, pool)
+    part = np.flatnonzero(line.c)
+    f = line.y - line.r
+    cost, margin = np.abs(line.c[part]), line.y[part] * f[part]
+    norm2 = max(float(line.beta @ f), 0.0)
+    sure = norm2 + float(np.abs(line.beta) @ e), cost, margin - e[part]  # whatever rounding did
+    total = float(np.abs(line.beta).sum())
+
+    def bounds(t: float) -> Bounds:
+        primal, worst = objective(t, norm2, cost, margin), objective(t, *sure)
+        dual = max(total - 0.5 * sure[0] - (worst - primal), 0.0)  # D = 0 needs no proof
+        clipped = 0.5 * norm2 + float(cost @ np.clip(1.0 - margin, 0.0, 2.0)) - dual
+        if dual > primal:  # equal but for rounding; or the kernel is none, and D means nothing
+            dual = primal if dual <= primal * (1 + 1e-9) else 0.0
+        return Bounds(primal, dual, clipped, line.scale, t)
+
+    found = bounds(1.0)
+    scaled = found if found.within(tol) else bounds(best_factor(*sure))
+    return scaled if scaled.within(tol) else found
+
+
+def objective(t: float, norm2: float, cost: np.ndarray, margin: np.ndarray) -> float:
+    """``1/2 t^2 norm2 + sum_i cost_i max(0, 1 - t margin_i)``: P of t f"""
+    return 0.5 * t * t * norm2 + float(cost @ np.maximum(1.0 - t * margin, 0.0))
+
+
+def best_factor(norm2: float, cost: np.ndarray, margin: np.ndarray) -> float:
+    """The t >= 0 that minimises `objective`.
+
+    The slope ``t norm2 - sum of cost_i margin_i where t margin_i < 1`` grows with t; between two
+    kinks ``1 / margin_i`` it is linear.
+    """
+    if norm2 <= 0:
+        return 1.0
+    ahead = margin > 0
+    kinks = 1.0 / margin[ahead]
+    order = np.argsort(kinks)
+    kinks = kinks[order]
+    pulls = (cost * margin)[ahead][order]
+    pull = float((cost * margin)[~ahead].sum()) + np.append(pulls[::-1].cumsum()[::-1], 0.0)
+    free = np.maximum(pull, 0.0) / norm2  # where the slope of each piece is 0
+    piece = int(np.argmax(free <= np.append(kinks, np.inf)))
+    low = kinks[piece - 1] if piece > 0 else 0.0
+    return float(max(free[piece], low))
+
+
+def _fresh_residuals(line: Line, pool: _core.Pool) -> np.ndarray:
+    """Sets ``r = y - f`` of the points that take part, and says how exact each f is."""
+    source, beta = line.problem.source, line.beta
+    exact = source.exact
+    used = np.flatnonzero(beta)
+    sizes = np.sqrt(np.maximum(exact.diagonal, 0.0))
+    if source.rows.whole:
+        if line.fresh_at is None:
+            line.refresh(pool)
+        # What float32 hides, what steps since then have rounded off, what float32 cannot hold.
+        drift = ROUNDING * (line.core.iterations - (line.fresh_at or 0))
+        reach = exact.search_error * np.abs(beta) + drift * np.abs(line.c)
+        e = float(reach @ sizes) * sizes + float(np.abs(beta).sum()) * float(
+            np.finfo(np.float32).tiny
+        )
+        unsure = (line.c != 0) & (beta == 0) & (1.0 - np.sign(line.c) * line.r <= 1.0 + e)
+    else:
+        e = np.zeros(len(beta))
+        unsure = (line.c != 0) & (beta == 0)
+    rows = np.concatenate([used, np.flatnonzero(unsure)])
+    f, e[rows] = exact.combine(rows, used, beta[used], pool)
+    line.r[rows] = line.y[rows] - f
+    line.fresh_at = None  # some are in float64 now, some are not
+    return e

@@ -1,0 +1,339 @@
+"""Kernels, their matrices, and rows of them when the matrix does not fit.
+
+    rbf        k(x, z) = exp(-gamma ||x - z||^2)
+    laplacian  k(x, z) = exp(-gamma ||x - z||)          the "Poisson" kernel of the no-offset paper
+    poly       k(x, z) = (gamma <x, z> + coef0)^degree
+    linear     k(x, z) = <x, z>
+
+Inner products are done by BLAS in float64, a tile at a time, so that the distance of close points
+keeps its digits; kernel values are float32 in matrices and float64 in predictions. A matrix is
+symmetric, so only tiles on and right of the diagonal are computed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+import os
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from threadpoolctl import ThreadpoolController
+
+from maxmargin import _core
+from maxmargin.data.sparse import checked_csr
+
+TILE = 1024  # rows that are converted to float64 together
+BAND = 256  # of those, rows whose products are made together: 2 MB that the caches can hold
+NEIGHBOURS = 10  # N of the paper
+HELD_BYTES = 2**26  # rows up to this size are converted to float64 tiles once
+# BLAS on dense tiles multiplies about this many times faster than a sparse product does.
+DENSE_ADVANTAGE = 20
+
+KernelCallable = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel function of inner products and norms."""
+
+    name: str = "rbf"
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.name not in KERNELS:
+            raise ValueError(f"kernel must be one of {', '.join(KERNELS)}; got {self.name!r}")
+        if self.name != "linear" and not (self.gamma > 0 and math.isfinite(self.gamma)):
+            raise ValueError(f"gamma must be a positive number; got {self.gamma!r}")
+        if self.name == "poly" and not (self.degree >= 1 and int(self.degree) == self.degree):
+            raise ValueError(f"degree must be a positive integer; got {self.degree!r}")
+        if self.name == "poly" and not (self.coef0 >= 0 and math.isfinite(self.coef0)):
+            raise ValueError(
+                f"coef0 must not be negative (the kernel would not be positive definite); "
+                f"got {self.coef0!r}"
+            )
+
+    @property
+    def of_distance(self) -> bool:
+        """Whether k(x, z) depends on ||x - z|| alone: one matrix of distances serves all widths."""
+        return self.name in ("rbf", "laplacian")
+
+    @property
+    def function(self) -> _core.KernelFunction:
+        kind = getattr(_core.KernelKind, self.name)
+        return _core.KernelFunction(kind, float(self.gamma), float(self.coef0), int(self.degree))
+
+    def with_gamma(self, gamma: float) -> Kernel:
+        return replace(self, gamma=float(gamma))
+
+
+KERNELS = ("rbf", "laplacian", "poly", "linear")
+DISTANCE = _core.KernelFunction(_core.KernelKind.distance)
+
+
+# ---------------------------------------------------------------- inner products, a tile at a time
+
+
+class Points:
+    """Rows whose inner products are asked for a tile at a time.
+
+    Dense rows are centred tile by tile if `centre` is given (a translation changes no distance, and
+    products of centred rows are smaller, hence more exact), and taken in the given `order`. No copy
+    of X is made.
+    """
+
+    def __init__(
+        self, X, centre: np.ndarray | None = None, order: np.ndarray | None = None
+    ) -> None:
+        if sp.issparse(X):
+            X = checked_csr(X)
+            if X.shape[1] <= DENSE_ADVANTAGE * X.nnz / max(X.shape[0], 1):
+                self._tile = lambda part: np.asarray(part.toarray(), dtype=np.float64)
+            else:
+                self._tile = lambda part: part.astype(np.float64, copy=False)
+            centre = None
+        else:
+            X = np.asarray(X)
+            self._tile = lambda part: np.asarray(part, dtype=np.float64)
+        self.X = X
+        self.n = X.shape[0]
+        self.centre = centre
+        self.order = order
+        self.squared_norms = self._squared_norms()
+
+    def tile(self, begin: int, end: int):
+        """Rows begin to end in float64, centred; dense, or CSR where that is cheaper."""
+        rows = slice(begin, end) if self.order is None else self.order[begin:end]
+        part = self._tile(self.X[rows])
+        return part if self.centre is None else part - self.centre
+
+    def held(self) -> Callable[[int, int], Any] | None:
+        """`tile` of rows that are converted beforehand, if they are small enough to be kept."""
+        if sp.issparse(self.tile(0, 1)) or 8 * self.n * self.X.shape[1] > HELD_BYTES:
+            return None
+        rows = self.tile(0, self.n)
+        return lambda begin, end: rows[begin:end]
+
+    def taken(self, rows: np.ndarray) -> Points:
+        """Some of these rows, with the same centre."""
+        order = rows if self.order is None else self.order[rows]
+        some = object.__new__(Points)
+        some.X, some.n, some.centre, some.order = self.X, len(rows), self.centre, order
+        some._tile, some.squared_norms = self._tile, self.squared_norms[rows]
+        return some
+
+    def _squared_norms(self) -> np.ndarray:
+        norms = np.empty(self.n)
+        for begin, end in tiles(self.n):
+            part = self.tile(begin, end)
+            squares = (
+                part.multiply(part).sum(axis=1) if sp.issparse(part) else (part**2).sum(axis=1)
+            )
+            norms[begin:end] = np.asarray(squares).ravel()
+        if not np.isfinite(norms).all():
+            raise ValueError(
+                f"the squared norm of row {int(np.argmin(np.isfinite(norms)))} is too large for a "
+                f"float64; scale the features down"
+            )
+        return norms
+
+
+def centre_of(X) -> np.ndarray | None:
+    """The mean row of dense X; None for sparse X, whose zeros it would destroy."""
+    return None if sp.issparse(X) else np.asarray(np.mean(X, axis=0, dtype=np.float64))
+
+
+class Products:
+    """Inner products of tiles, in memory used again: fresh pages cost more than the sums."""
+
+    def __init__(self, rows: int, columns: int) -> None:
+        self._memory = np.empty(rows * columns)
+
+    def __call__(self, left, right) -> np.ndarray:
+        """``<x, z>`` for every x of one tile and z of another; valid until the next call."""
+        shape = (left.shape[0], right.shape[0])
+        out = self._memory[: shape[0] * shape[1]].reshape(shape)
+        if sp.issparse(left) and sp.issparse(right):
+            (left @ right.T).toarray(out=out)
+        elif sp.issparse(left) or sp.issparse(right):
+            out[:] = left @ right.T
+        else:
+            np.matmul(left, right.T, out=out)
+        return out
+
+
+def tiles(n: int, size: int = TILE, start: int = 0) -> Iterator[tuple[int, int]]:
+    for begin in range(start, n, size):
+        yield begin, min(begin + size, n)
+
+
+def upper_tiles(points: Points) -> Iterator[tuple[int, int, Any, Any]]:
+    """Rows and columns of tiles that cover the diagonal and what is right of it.
+
+    Each with the place of its first row and of its first column; the first tile of a band begins
+    on the diagonal.
+    """
+    part = points.held() or points.tile
+    for begin, end in tiles(points.n, TILE):
+        left = part(begin, end)
+        for column, last in tiles(points.n, TILE, begin):
+            right = left if column == begin else part(column, last)
+            for first, stop in tiles(end - begin, BAND):
+                ahead = first if column == begin else 0
+                yield begin + first, column + ahead, left[first:stop], right[ahead:]
+
+
+class _Blas:
+    """The number of threads of BLAS, which belongs to the whole process.
+
+    One of our threads at a time sets it: two that overlap would each put back what the other had
+    set. A fork copies the lock as it is, and the thread that would open it is not there in the
+    child: it starts with a new one, and with the number of threads put back.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._limits: list[Any] = []
+        os.register_at_fork(after_in_child=self._after_fork)
+
+    @functools.cached_property
+    def _libraries(self) -> ThreadpoolController:
+        """Looking for them takes longer than many a fit, so it is done once."""
+        return ThreadpoolController()
+
+    @contextlib.contextmanager
+    def limited(self, threads: int) -> Iterator[None]:
+        with self._lock, self._libraries.limit(limits=threads, user_api="blas") as limit:
+            self._limits.append(limit)
+            try:
+                yield
+            finally:
+                self._limits.pop()
+
+    def _after_fork(self) -> None:
+        self._lock = threading.RLock()
+        for limit in reversed(self._limits):
+            limit.restore_original_limits()
+        self._limits = []
+
+
+_BLAS = _Blas()
+
+
+def blas_threads(pool: _core.Pool) -> contextlib.AbstractContextManager[None]:
+    """BLAS uses as many threads as the pool has."""
+    return _BLAS.limited(pool.threads)
+
+
+class OneBlasThread:
+    """Small products on the caller's thread: the same sums for any number of threads."""
+
+    def __call__(self) -> contextlib.AbstractContextManager[None]:
+        return _BLAS.limited(1)
+
+
+# ---------------------------------------------------------------- whole matrices
+
+
+def empty_matrix(n: int) -> np.ndarray:
+    """An n x n float32 matrix whose rows start at cache lines."""
+    stride = -(-n // 16) * 16
+    return np.empty((n, stride), dtype=np.float32)[:, :n]
+
+
+def matrix_bytes(n: int) -> int:
+    """What `empty_matrix` takes."""
+    return 4 * n * (-(-n // 16) * 16)
+
+
+def fill(
+    points: Points, function: _core.KernelFunction, K: np.ndarray, pool: _core.Pool
+) -> np.ndarray:
+    """``K_ij = k(x_i, x_j)`` in float32, in the memory given."""
+    products = Products(min(BAND, points.n), min(TILE, points.n))
+    with blas_threads(pool):
+        for row, column, left, right in upper_tiles(points):
+            G = products(left, right)
+            _core.fill_symmetric(function, G, row, column, points.squared_norms, K, pool)
+    return K
+
+
+def points_for(X, kernel: Kernel, order: np.ndarray | None = None) -> Points:
+    """The rows in the given order, centred if that changes no value of the kernel."""
+    return Points(X, centre_of(X) if kernel.of_distance else None, order)
+
+
+def kernel_matrix(X, kernel: Kernel, pool: _core.Pool) -> np.ndarray:
+    """``K_ij = k(x_i, x_j)`` in float32."""
+    return fill(points_for(X, kernel), kernel.function, empty_matrix(X.shape[0]), pool)
+
+
+def distance_matrix(X, pool: _core.Pool, order: np.ndarray | None = None) -> np.ndarray:
+    """``D_ij = ||x_i - x_j||^2`` in float32: what every width of a kernel is made of."""
+    return fill(Points(X, centre_of(X), order), DISTANCE, empty_matrix(X.shape[0]), pool)
+
+
+def kernel_from_distances(
+    kernel: Kernel, D: np.ndarray, K: np.ndarray, pool: _core.Pool
+) -> np.ndarray:
+    """``K = k(D)`` for a kernel of the distance; K may be D itself."""
+    _core.kernel_from_distances(kernel.function, D, K, pool)
+    return K
+
+
+# ---------------------------------------------------------------- neighbours
+
+
+def neighbours_in(distances: np.ndarray, count: int, pool: _core.Pool) -> np.ndarray:
+    """The `count` nearest others of every point, nearest first, from a matrix of distances."""
+    count = max(0, min(count, distances.shape[0] - 1))
+    nearest = np.empty((distances.shape[0], count), dtype=np.int32)
+    if count:
+        _core.nearest_columns(distances, 0, nearest, pool)
+    return nearest
+
+
+def neighbours_by_kernel(K: np.ndarray, count: int, pool: _core.Pool) -> np.ndarray:
+    """The same in kernel distance ``k(x, x) + k(z, z) - 2 k(x, z)``, from the kernel matrix."""
+    n = K.shape[0]
+    count = max(0, min(count, n - 1))
+    nearest = np.empty((n, count), dtype=np.int32)
+    diagonal = np.diagonal(K)
+    for begin, end in tiles(n) if count else ():
+        D = diagonal[begin:end, None] + diagonal[None, :] - 2 * K[begin:end]
+        _core.nearest_columns(D, begin, nearest[begin:end], pool)
+    return nearest
+
+
+# ---------------------------------------------------------------- kernel values for predictions
+
+
+def expand(X, points: Points, kernel: Kernel, coefficients: np.ndarray, pool: _core.Pool):
+    """``sum_j coefficients[j, :] k(x, z_j)`` for every row x of X and the rows z_j of `points`.
+
+    Tiles of kernel values, each used and forgotten; threads are those of the pool.
+    """
+    left_points = Points(X, points.centre)
+    out = np.zeros((left_points.n, coefficients.shape[1]))
+    products = Products(min(TILE, left_points.n), min(2 * TILE, points.n))
+    with blas_threads(pool):
+        for column, stop in tiles(points.n, 2 * TILE):
+            right = points.tile(column, stop)
+            for begin, end in tiles(left_points.n):
+                G = products(left_points.tile(begin, end), right)
+                _core.kernel_values(
+                    kernel.function,
+                    G,
+                    left_points.squared_norms[begin:end],
+                    points.squared_norms[column:stop],
+                    pool,
+                )
+                out[begin:end] += G @ coefficients[column:stop]
+    return out

@@ -1,0 +1,114 @@
+"""Kernel matrices of the widths of a grid, made from one matrix of distances."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maxmargin import _core
+from maxmargin.solvers.kernel import gram as kernels
+from maxmargin.solvers.kernel.exact import Exact, GivenValues, NamedValues
+from maxmargin.solvers.kernel.given import called_matrix, check_matrix, given_matrix
+from maxmargin.solvers.kernel.gram import Kernel, Points
+from maxmargin.solvers.kernel.sources import MatrixSource
+
+if TYPE_CHECKING:
+    from maxmargin.solvers.kernel.grid import GridProblem
+
+
+class Shelf:
+    """Kernel matrices of the widths being worked on, within a byte budget.
+
+    The first task of a width builds its matrix, the last one gives its memory to the next width.
+    """
+
+    def __init__(
+        self,
+        problem: GridProblem,
+        order: np.ndarray,
+        budget: int,
+        pool: _core.Pool,
+        neighbours: int,
+    ) -> None:
+        self.problem, self.order = problem, order
+        size, widths = kernels.matrix_bytes(problem.n), len(problem.gammas)
+        of_distance = isinstance(problem.kernel, Kernel) and problem.kernel.of_distance
+        with_distances = of_distance and 2 * size <= budget
+        copies = (budget // size) - with_distances
+        if copies < 1:
+            raise ValueError(
+                f"the kernel matrix of {problem.n} rows takes {size / 2**30:.2f} GiB, the memory "
+                f"budget is {budget / 2**30:.2f} GiB. A grid needs the whole matrix: allow more "
+                f"memory, use fewer rows, or take SparseKernelSVC, which needs no such matrix"
+            )
+        self.D: np.ndarray | None = None
+        self.points: Points | None = None
+        self.given: np.ndarray | None = None
+        if isinstance(problem.kernel, Kernel):
+            self.points = kernels.points_for(problem.X, problem.kernel, order)
+            if with_distances:
+                K = kernels.empty_matrix(problem.n)
+                self.D = kernels.fill(self.points, kernels.DISTANCE, K, pool)
+        elif isinstance(problem.kernel, str):
+            self.given = np.asarray(problem.X)[np.ix_(order, order)]
+        else:
+            self.given = called_matrix(problem.X[order], problem.kernel)
+        self.neighbours: np.ndarray | None = None
+        self.capacity = max(1, min(copies, widths, pool.threads))  # matrices at a time
+        self.free = threading.Semaphore(self.capacity)
+        self.buffers: list[np.ndarray] = []
+        self.sources: dict[int, MatrixSource] = {}
+        self.left = [len(problem.folds)] * widths
+        self.locks = [threading.Lock() for _ in range(widths)]
+        self.lock = threading.Lock()
+        most = max((problem.n / max(len(train), 1) for train, _ in problem.folds), default=1.0)
+        self.stored = int(np.ceil(neighbours * min(most, 4.0))) + 1
+        if self.D is not None:
+            self.neighbours = kernels.neighbours_in(self.D, self.stored, pool)
+
+    def take(self, width: int, pool: _core.Pool) -> MatrixSource:
+        with self.locks[width]:
+            if width not in self.sources:
+                self.free.acquire()
+                try:
+                    self.sources[width] = self.build(width, pool)
+                except BaseException:
+                    self.free.release()  # or the others would wait for ever
+                    raise
+            return self.sources[width]
+
+    def give_back(self, width: int) -> None:
+        with self.lock:
+            self.left[width] -= 1
+            if self.left[width] == 0:
+                self.buffers.append(self.sources.pop(width).K)
+                self.free.release()
+
+    def last(self, width: int, pool: _core.Pool) -> MatrixSource:
+        """The matrix of one width once no task runs any more; all others are given back."""
+        self.buffers += [source.K for w, source in self.sources.items() if w != width]
+        return self.sources[width] if width in self.sources else self.build(width, pool)
+
+    def build(self, width: int, pool: _core.Pool) -> MatrixSource:
+        problem = self.problem
+        exact: Exact
+        with self.lock:
+            K = self.buffers.pop() if self.buffers else None
+        if self.given is not None:
+            K, exact = given_matrix(self.given, pool), GivenValues(self.given)
+        else:
+            assert self.points is not None and isinstance(problem.kernel, Kernel)
+            K = kernels.empty_matrix(problem.n) if K is None else K
+            kernel = problem.kernel.with_gamma(problem.gammas[width])
+            exact = NamedValues(self.points, kernel)
+            if self.D is not None:
+                kernels.kernel_from_distances(kernel, self.D, K, pool)
+            else:
+                kernels.fill(self.points, kernel.function, K, pool)
+                check_matrix(K, pool)
+        with self.lock:
+            if self.neighbours is None:
+                self.neighbours = kernels.neighbours_by_kernel(K, self.stored, pool)
+        return MatrixSource(K, self.neighbours, exact)

@@ -1,0 +1,107 @@
+"""Where a fit starts, on its own or along a line of C (section 2.3 of the no-offset paper).
+
+    I0, W0   a = 0                          I1, W1   a = C, the classical kernel rule
+    W2       keep a                         W3, W5   scale a by C_new / C_old
+    W4       bounded a to C_new (C grows)   W6       cut a to C_new (C falls)
+
+A start sets beta and the residuals r of a `Line`; after W3 to W6 r is recycled, so that only the
+cheaper part of ``f = sum_j beta_j k_j`` is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maxmargin import _core
+from maxmargin.solvers.kernel.sources import MatrixSource
+
+if TYPE_CHECKING:
+    from maxmargin.solvers.kernel.two_variable import Line
+
+SAMPLE = 32  # points that tell whether the kernel rule is a good start
+
+
+def start_zero(line: Line, c: np.ndarray, ratio: float = 1.0) -> None:
+    """I0, W0: ``a = 0`` (Procedure 3)."""
+    line.beta[:] = 0.0
+    line.r[:] = line.y
+
+
+def start_kernel_rule(line: Line, c: np.ndarray, ratio: float = 1.0) -> None:
+    """I1, W1: ``a = C``, the classical kernel rule (Procedure 4)."""
+    line.beta[:] = c
+    line.r[:] = line.y
+    used = np.flatnonzero(c)
+    line.add_rows(used, c[used])
+
+
+def kernel_rule_fits(line: Line, c: np.ndarray) -> bool:
+    """Whether most points, judged by a sample of them, would stay at ``a = C``.
+
+    So it is at the small C a line begins with; at large C nearly all would have to come down again.
+    """
+    if not isinstance(line.problem.source, MatrixSource):
+        return False
+    points = np.flatnonzero(c)
+    sample = points[:: max(1, len(points) // SAMPLE)]
+    f = line.problem.source.K[sample] @ c.astype(np.float32)
+    return bool(2 * np.count_nonzero(line.y[sample] * f <= 1) >= len(sample))
+
+
+def start_keep(line: Line, c: np.ndarray, ratio: float) -> None:
+    """W2: keep a (Procedure 5). Only for growing C."""
+    if ratio < 1:
+        raise ValueError(
+            f"warm start W2 needs growing C; C fell by the factor {ratio:.3g}. Use W5, W6"
+        )
+
+
+def start_scale(line: Line, c: np.ndarray, ratio: float) -> None:
+    """W3, W5: scale a by C_new / C_old (Procedure 8)."""
+    at_bound = line.beta == line.c
+    line.beta *= ratio
+    line.beta[at_bound] = c[at_bound]
+    line.r[:] = line.y - ratio * (line.y - line.r)
+
+
+def start_expand(line: Line, c: np.ndarray, ratio: float) -> None:
+    """W4: bounded a to C_new, the rest kept (Procedure 6). Only for growing C.
+
+    f is a sum over bounded and over inner points. The part of the bounded ones is multiplied by the
+    ratio; the cheaper of the two parts is computed, the other follows.
+    """
+    if ratio < 1:
+        raise ValueError(
+            f"warm start W4 needs growing C; C fell by the factor {ratio:.3g}. Use W5, W6"
+        )
+    _core.start_expand(
+        line.rows, line.ranges, line.beta, line.r, line.y, line.c, c, ratio, line.pool
+    )
+
+
+def start_cut(line: Line, c: np.ndarray, ratio: float) -> None:
+    """W6: cut a to C_new, the rest kept (Procedure 7). Only for falling C."""
+    if ratio > 1:
+        raise ValueError(
+            f"warm start W6 needs falling C; C grew by the factor {ratio:.3g}. Use W3, W4"
+        )
+    _core.start_cut(line.rows, line.ranges, line.beta, line.r, line.y, line.c, c, ratio, line.pool)
+
+
+COLD: dict[str, Callable] = {
+    "I0": start_zero,
+    "I1": start_kernel_rule,
+    "W0": start_zero,
+    "W1": start_kernel_rule,
+}
+WARM: dict[str, Callable] = {
+    "W2": start_keep,
+    "W3": start_scale,
+    "W4": start_expand,
+    "W5": start_scale,
+    "W6": start_cut,
+}
+STARTS = COLD | WARM

@@ -1,0 +1,1 @@
+"""Linear machines in memory: cutting planes (OCAS, CPA), dual coordinate descent, Newton."""

@@ -1,0 +1,251 @@
+"""Semismooth Newton on the augmented Lagrangian: for few features, few passes at any C.
+
+    minimise   P(w) = 1/2 ||w||^2 + sum_i C_i max(0, 1 - y_i p_i),        p = X w
+
+The hinge is rounded by multipliers and a penalty, both in units of C_i, so that a row of weight 2
+and the same row twice take the same path:
+
+    t_i = sigma (1 - y_i p_i) + nu_i        a_i = C_i clip(t_i, 0, 1)
+    phi(w) = 1/2 ||w||^2 + sum_i C_i / sigma h(t_i),      h(t) = 0 | t^2 / 2 | t - 1/2
+    grad = w - v,   v = X^T (y a)           Hessian = I + sigma sum_{0 < t_i < 1} C_i x_i x_i^T
+
+    sigma   penalty: a hinge is rounded over a width 1 / sigma of the margin
+    nu_i    multiplier of row i, in [0, 1]; 1/2 at first, which rounds the hinge evenly
+    ya_i    y_i a_i, feasible for the dual at every step, so D(a) = sum a - 1/2 ||v||^2 comes free
+
+Inner loop: Newton steps on phi with a line search on predictions. Outer loop: once the gradient is
+small beside the gap, nu <- a / C and sigma grows. The first steps are the expensive ones (every
+row is near the rounded kink) and need the least data, so they are made on samples of the rows.
+
+Beyond `DIRECT_WIDTH` features the Newton system is solved by conjugate gradients.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from maxmargin import _core
+from maxmargin.data.arrays import ArrayRows
+from maxmargin.losses.hinge import Hinge
+from maxmargin.problem import Certificate, Settings, Solution
+from maxmargin.solvers.common.run import Run
+from maxmargin.solvers.common.vectors import dual_bound, inner, norm2
+from maxmargin.solvers.linear.bundle import unstoppable
+
+SIGMA_START = 0.3
+SIGMA_WARM = 3.0  # from a solution of a neighbouring problem
+SIGMA_GROWTH = 3.0
+SIGMA_MOST = 1e9
+GRADIENT_SHARE = 0.1  # the inner loop ends when 1/2 ||grad||^2 is below this share of the gap
+INNER_STEPS = 15  # more than this many Newton steps at one sigma: it grew too fast
+SAMPLE_ROWS = 30  # rows a feature in the smallest sample worth starting from
+HESSIAN_ROWS = 10  # rows a feature, at least, that estimate the Hessian
+HESSIAN_PASSES = 4  # and as many more as cost no more than so many passes over the data
+DIRECT_WIDTH = 3000  # a d x d factorisation is affordable up to here
+
+
+def solve(
+    rows: ArrayRows,
+    loss: Hinge,
+    settings: Settings,
+    start: tuple[np.ndarray, np.ndarray] | None = None,
+) -> Solution:
+    """Minimises P until ``P - D <= tol P``.
+
+    `start` is a pair ``(w, a / C)`` of a neighbouring problem's solution.
+    """
+    run = Run(settings)
+    best = Best(rows, loss)
+    try:
+        w, nu, sigma = np.zeros(rows.width), np.full(rows.n, 0.5), SIGMA_START
+        if start is not None:
+            w, nu, sigma = start[0].copy(), start[1].copy(), SIGMA_WARM
+        else:
+            for step in sample_steps(rows):
+                w, sigma = approach(
+                    rows.subsample(step), loss.subsample(step), w, sigma, settings.tol
+                )
+        descend(Lagrangian(rows, loss, w, nu, sigma), best, run)
+    except _core.Stopped:
+        run.stopped()
+    return Solution(best.w, best.certify(rows, loss, run), run.history, np.abs(best.ya))
+
+
+class Best:
+    """The best primal and the best dual point seen; at first w = 0 and a = 0."""
+
+    def __init__(self, rows: ArrayRows, loss: Hinge) -> None:
+        self.w, self.P = np.zeros(rows.width), loss.at_zero
+        self.ya, self.D = np.zeros(rows.n), 0.0
+
+    def note(self, lagrangian: Lagrangian) -> None:
+        if lagrangian.P < self.P:
+            self.w, self.P = lagrangian.w, lagrangian.P
+        if lagrangian.D > self.D:
+            self.ya, self.D = lagrangian.scale * lagrangian.ya, lagrangian.D
+
+    def certify(self, rows: ArrayRows, loss: Hinge, run: Run) -> Certificate:
+        """Both bounds from fresh passes over the data, also after a stop."""
+        rows, loss = unstoppable(rows, loss)
+        P = 0.5 * norm2(self.w) + loss.value(rows.matvec(self.w))
+        D = dual_bound(float(np.abs(self.ya).sum()), norm2(rows.rmatvec(self.ya)))
+        return run.certify(P, D)
+
+
+def sample_steps(rows: ArrayRows) -> list[int]:
+    """Every how many-th row to start with: the smallest useful sample, then one in between."""
+    step = rows.n // (SAMPLE_ROWS * rows.width + 1)
+    if step < 4 or rows.width > DIRECT_WIDTH:
+        return []
+    return [step] if step < 32 else [step, math.isqrt(step)]
+
+
+def approach(
+    rows: ArrayRows, loss: Hinge, w: np.ndarray, sigma: float, tol: float
+) -> tuple[np.ndarray, float]:
+    """Solves the problem on a sample; its w, and the penalty to go on with."""
+    lagrangian = Lagrangian(rows, loss, w, np.full(rows.n, 0.5), sigma)
+    best = Best(rows, loss)
+    descend(lagrangian, best, Run(Settings(tol=max(tol, 1e-3), max_iter=100)))
+    return best.w, max(lagrangian.sigma / SIGMA_GROWTH, SIGMA_START)
+
+
+def descend(lagrangian: Lagrangian, best: Best, run: Run) -> None:
+    """The method itself: Newton steps, then multipliers and penalty, until the gap closes."""
+    iteration = 0
+    lagrangian.evaluate()
+    best.note(lagrangian)
+    while not run.record(iteration, best.P, best.D):
+        if lagrangian.is_minimised(best.P - best.D):
+            lagrangian.update_multipliers()
+        else:
+            lagrangian.newton_step()
+            iteration += 1
+        lagrangian.evaluate()
+        best.note(lagrangian)
+
+
+class Lagrangian:
+    """phi with its current w, multipliers and penalty."""
+
+    def __init__(
+        self, rows: ArrayRows, loss: Hinge, w: np.ndarray, nu: np.ndarray, sigma: float
+    ) -> None:
+        self.rows, self.q, self.pool = rows, loss.q, loss.pool
+        self.w, self.nu, self.sigma = w, nu, sigma
+        self.p = rows.matvec(w) if w.any() else np.zeros(rows.n)
+        self.ya, self.h = np.empty(rows.n), np.empty(rows.n)
+        self.steps = 0  # Newton steps at this sigma
+
+    def evaluate(self) -> None:
+        """Gradient, both bounds, and which rows are at the rounded kink: one pass over the data."""
+        _, R, a_sum, self.inner_rows = _core.multipliers(
+            self.q, self.nu, self.sigma, self.p, self.ya, self.h, self.pool
+        )
+        v = self.rows.rmatvec(self.ya)
+        v_squared = norm2(v)
+        self.gradient = self.w - v
+        self.P = 0.5 * norm2(self.w) + R
+        # a shrunk by the best factor in [0, 1] is feasible too
+        self.scale = min(1.0, a_sum / v_squared) if v_squared > 0 else 1.0
+        self.D = dual_bound(self.scale * a_sum, self.scale**2 * v_squared)
+
+    def is_minimised(self, gap: float) -> bool:
+        return self.steps > 0 and 0.5 * norm2(self.gradient) <= GRADIENT_SHARE * gap
+
+    def update_multipliers(self) -> None:
+        np.divide(self.ya, self.q, out=self.nu, where=self.q != 0)
+        self.sigma = min(self.sigma * SIGMA_GROWTH, SIGMA_MOST)
+        self.steps = 0
+
+    def newton_step(self) -> None:
+        """Moves w along the Newton direction; one pass over the data for its predictions."""
+        self.steps += 1
+        if self.steps > INNER_STEPS and self.sigma > SIGMA_START:
+            self.sigma /= SIGMA_GROWTH**2
+            self.steps = 1
+            self.evaluate()
+        dw = -newton_direction(self.rows, self.h, self.inner_rows, self.gradient)
+        dp = self.rows.matvec(dw)
+        k = self.step_length(dw, dp)
+        self.w = self.w + k * dw
+        _core.axpby(1.0, self.p, k, dp, self.p, self.pool)
+
+    def step_length(self, dw: np.ndarray, dp: np.ndarray) -> float:
+        """k with ``|phi'(k)| <= phi'(0) / 10``, by Newton's method in one variable, bracketed."""
+        A0, B0, slope_at_0 = norm2(dw), inner(self.w, dw), inner(self.gradient, dw)
+
+        def slope_and_curvature(k: float) -> tuple[float, float]:
+            _, slope, curvature = _core.smoothed_along(
+                self.q, self.nu, self.sigma, self.p, dp, k, self.pool
+            )
+            return B0 + k * A0 + slope, A0 + curvature
+
+        return bracketed_newton(slope_and_curvature, 0.1 * abs(slope_at_0))
+
+
+def bracketed_newton(
+    slope_and_curvature: Callable[[float], tuple[float, float]], small: float
+) -> float:
+    """A k > 0 where an increasing function with a negative start is at most `small` from 0."""
+    k, low, high = 1.0, 0.0, math.inf
+    for _ in range(50):
+        slope, curvature = slope_and_curvature(k)
+        if abs(slope) <= small:
+            break
+        low, high = (low, k) if slope > 0 else (k, high)
+        guess = k - slope / curvature if curvature > 0 else math.nan  # it may underflow
+        if not low < guess < high:
+            guess = 0.5 * (low + high) if high < math.inf else 2 * k
+        k = guess
+    return k
+
+
+def hessian_rows(rows: ArrayRows) -> int:
+    """How many rows to estimate the Hessian from."""
+    affordable = int(HESSIAN_PASSES * rows.nnz / rows.gram_steps_per_row)
+    return max(HESSIAN_ROWS * rows.width, affordable)
+
+
+def hessian_cost(rows: ArrayRows) -> float:
+    """What a Hessian costs at most, in entries of rows looked at."""
+    return min(hessian_rows(rows), rows.n) * rows.gram_steps_per_row
+
+
+def newton_direction(
+    rows: ArrayRows, h: np.ndarray, inner_rows: int, gradient: np.ndarray
+) -> np.ndarray:
+    """``(I + sum_i h_i x_i x_i^T)^-1 gradient``"""
+    if rows.width > DIRECT_WIDTH:
+        return conjugate_gradients(lambda v: v + rows.hessian_product(h, v), gradient)
+    every = max(1, inner_rows // hessian_rows(rows))
+    ridge = 0.0
+    while True:
+        H, direction = rows.gram(h, every), gradient.copy()
+        np.einsum("jj->j", H)[:] += 1.0 + ridge
+        if _core.cholesky_solve(H, direction, rows.pool):
+            return direction
+        # collinear features of huge scale: positive definite on paper only
+        ridge = max(10 * ridge, 1e-12 * norm2(np.sqrt(np.abs(np.diagonal(H)))))
+
+
+def conjugate_gradients(
+    product: Callable[[np.ndarray], np.ndarray], right: np.ndarray, tol: float = 0.05
+) -> np.ndarray:
+    """``x`` with ``||product(x) - right|| <= tol ||right||``, or what 200 products give."""
+    x, r = np.zeros_like(right), right.copy()
+    direction, rr = r.copy(), norm2(r)
+    enough = tol * tol * rr
+    for _ in range(200):
+        if rr <= enough:
+            break
+        image = product(direction)
+        step = rr / inner(direction, image)
+        x += step * direction
+        r -= step * image
+        rr, before = norm2(r), rr
+        direction = r + (rr / before) * direction
+    return x

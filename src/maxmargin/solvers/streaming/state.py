@@ -1,0 +1,112 @@
+"""What a run of the cached loops remembers, and the bounds that a gap check gives.
+
+    P(w_b)   at the best point so far, from a pass with w_b frozen
+    D(a)     = sum_i a_i - 1/2 ||v||^2,   v = sum_i a_i y_i x_i summed afresh in the same pass
+
+The running w is never part of a bound: it carries the rounding errors of all steps.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin import _core
+from maxmargin.solvers.common.vectors import inner
+
+UNIT = 2.0**-53  # relative error of one operation in float64
+LEAST_FALL = 1e-12  # of P, relative: less than that is rounding error
+SAME = 1e-9  # values of P and D that differ by less are equal but for rounding
+_CALLER = _core.Pool(1)  # cannot be stopped: a point moves as a whole
+LINE = np.array(_core.CachedLoops.line)
+
+
+@dataclass
+class State:
+    """Where a run stands: the dual variables, the points, and the bounds known for certain.
+
+    ``P[k]`` is that of ``best[k]``, or infinite where it has not been evaluated yet (a point that
+    was read from a checkpoint). ``D[k]`` is the best lower bound so far. `at_zero` is P of w = 0:
+    the sum of all ``C_i``.
+    """
+
+    alpha: list[np.ndarray]
+    w: list[np.ndarray]
+    best: list[np.ndarray]
+    P: list[float]
+    D: list[float]
+    at_zero: float
+    passes: int = 0
+
+    @classmethod
+    def start(cls, width: int, at_zero: float, alpha: list[np.ndarray]) -> State:
+        """a = 0 and w = 0, where D is 0 too."""
+        problems = range(len(alpha))
+        return cls(
+            alpha=alpha,
+            w=[np.zeros(width) for _ in problems],
+            best=[np.zeros(width) for _ in problems],
+            P=[at_zero for _ in problems],
+            D=[0.0 for _ in problems],
+            at_zero=at_zero,
+        )
+
+    @property
+    def evaluated(self) -> bool:
+        """Whether P is known of every best point."""
+        return not any(map(math.isinf, self.P))
+
+    def point(self, k: int) -> tuple[np.ndarray, float]:
+        """The best point whose P is known, and that P: w = 0 at worst."""
+        if math.isinf(self.P[k]):
+            return np.zeros_like(self.best[k]), self.at_zero
+        return self.best[k], self.P[k]
+
+    def move(self, k: int, end: np.ndarray, losses: np.ndarray) -> None:
+        """To the best point of the line from ``best[k]`` to `end`, given the losses on it."""
+        best = self.best[k]
+        P = objectives(best, end, losses)
+        at = int(np.argmin(np.where(np.isnan(P), math.inf, P)))
+        stay = P[-1]  # the line ends at `best` itself
+        if P[at] < stay * (1 - LEAST_FALL):
+            along = float(LINE[at])
+            _core.axpby(1.0 - along, best, along, end, best, _CALLER)
+            self.P[k] = 0.5 * inner(best, best) + float(losses[at])
+        elif math.isinf(self.P[k]):
+            self.P[k] = float(stay)
+        if not math.isfinite(self.P[k]):
+            best[:] = 0.0
+            self.P[k] = self.at_zero
+
+    def raise_dual(self, k: int, sums: tuple[float, float, int]) -> bool:
+        """Takes the D of a gap check; False if P and D can no longer be told apart.
+
+        Where D comes out above P, or not as a number, the digits of P are all rounding error: then
+        the bound from before stays.
+        """
+        D = dual_bound(self.w[k], *sums)
+        if not math.isfinite(D) or self.P[k] * (1 + SAME) < D:
+            return False
+        self.D[k] = max(self.D[k], min(D, self.P[k]))
+        return True
+
+
+def dual_bound(v: np.ndarray, total: float, reach: float, terms: int) -> float:
+    """D(a) at its least, given how far ``||v||`` and ``sum a`` may be off by rounding.
+
+    v is a compensated sum of `terms` rows of lengths that add up to `reach`: its error is a few
+    units of `reach`, and for very many rows the square of their number times a unit.
+    """
+    lost = (4 * UNIT + (terms * UNIT) ** 2) * reach
+    length = math.sqrt(inner(v, v)) * (1 + (len(v) + 8) * UNIT) + lost
+    return total * (1 - 4 * UNIT) - 0.5 * length * length
+
+
+def objectives(best: np.ndarray, end: np.ndarray, losses: np.ndarray) -> np.ndarray:
+    """``P(w_b + k (end - w_b))`` at the points of the line."""
+    bb, bw, ww = inner(best, best), inner(best, end), inner(end, end)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squared = (1 - LINE) ** 2 * bb + 2 * LINE * (1 - LINE) * bw + LINE**2 * ww
+        return 0.5 * squared + losses

@@ -1,0 +1,179 @@
+"""The certificate of a machine in a span, from kernel values in float64 and nothing else.
+
+    beta      the coefficients that a model keeps; f(x) = sum_j beta_j k(b_j, x)
+    s_j       planes with weight at the end, one share of its cost a row: 0 <= s_ji <= 1
+    mu_j      their weights, mu_j >= 0, sum_j mu_j <= 1
+    a         a_i = C_i sum_j mu_j s_ji: feasible for the dual, within the span and without
+    Psi_j     sum_i l_ji phi(x_i),  l_ji = -y_i C_i s_ji;    Psi = sum_j mu_j Psi_j
+    u_j       its products with the basis vectors, K_B l_j;   G = K(B, B)
+
+``P = 1/2 beta^T G beta + R(K beta)`` and, for every 0 <= t <= 1,
+
+    D = t sum_i a_i - 1/2 t^2 ||P_B Psi||^2,      ||P_B Psi||^2 = u^T G^-1 u
+
+Coordinates in float32, the reduced problem's idea of its planes, a factor that has lost its digits:
+none of them is used, so none of their errors can be in the numbers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
+
+from maxmargin import _core
+from maxmargin.solvers.kernel.gram import Kernel
+from maxmargin.solvers.subspace.span import (
+    Subspace,
+    diagonal,
+    exponent_error,
+    is_wide,
+    kernel_tiles,
+    squared_norms,
+)
+
+ROUNDINGS = 16 * np.finfo(float).eps  # relative error of a kernel value and of sums of them
+
+
+@dataclass(frozen=True)
+class ActivePlanes:
+    """The planes with weight: mu_j, and the shares s_j as rows. q_i = y_i C_i."""
+
+    weights: np.ndarray
+    shares: np.ndarray
+    q: np.ndarray
+
+    @classmethod
+    def of(cls, weights: np.ndarray, shares: np.ndarray, q: np.ndarray) -> ActivePlanes:
+        """Those with weight, made feasible; the plane at f = 0 if there is none."""
+        weights = np.nan_to_num(np.maximum(weights, 0.0), posinf=0.0)
+        weights = weights / max(1.0, float(weights.sum()))
+        used = np.flatnonzero(weights)
+        if len(used) == 0:
+            return cls(np.ones(1), np.ones((1, len(q)), dtype=np.float32), q)
+        return cls(weights[used], shares[used], q)
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def subgradients(self, rows=slice(None)) -> np.ndarray:
+        """``l_ji`` of some rows: one row a plane, the mixture last."""
+        shares = self.shares[:, rows].astype(np.float64)
+        shares = np.vstack([shares, np.minimum(self.weights @ shares, 1.0)])
+        return shares * -self.q[rows]
+
+    @property
+    def total(self) -> float:
+        """``sum_i a_i``"""
+        return float(np.abs(self.q) @ np.minimum(self.weights @ self.shares.astype(np.float64), 1))
+
+
+def kernel_error(kernel: Kernel, X, largest: float) -> float:
+    """Relative error of kernel values; only those of wide sparse rows lose more than rounding."""
+    lost = exponent_error(kernel, largest) if kernel.of_distance and is_wide(X) else 0.0
+    return ROUNDINGS + lost
+
+
+class Span:
+    """span(B) by a Gram matrix of its own. `factor` is None where it is not positive definite."""
+
+    def __init__(self, vectors, kernel: Kernel, pool: _core.Pool) -> None:
+        k = vectors.shape[0]
+        self.G = np.empty((k, k))
+        for rows, columns, values in kernel_tiles(vectors, vectors, kernel, pool):
+            self.G[rows, columns] = values
+        np.fill_diagonal(self.G, diagonal(kernel, squared_norms(vectors)))
+        self.factor: np.ndarray | None = None
+        with contextlib.suppress(LinAlgError, ValueError):  # dependent, or not finite
+            self.factor = cholesky(self.G, lower=True) if k else self.G
+
+    def coefficients(self, u: np.ndarray) -> np.ndarray:
+        """``G^-1 u`` for some u (rows), refined once."""
+        c = self._solve(self._solve(u), transposed=True)
+        return c + self._solve(self._solve(u - c @ self.G), transposed=True)
+
+    def projections(self, u: np.ndarray, c: np.ndarray) -> np.ndarray:
+        """``u^T G^-1 u`` for some u (rows) and c about ``G^-1 u``: exact but for rounding, since
+        what c misses is added: ``2 c^T u - c^T G c + e^T G^-1 e``, ``e = u - G c``."""
+        e = u - c @ self.G
+        missed = self._solve(e)
+        return np.einsum("ji,ji->j", c, u + e) + np.einsum("ji,ji->j", missed, missed)
+
+    def heights(self, K: np.ndarray, own: np.ndarray) -> np.ndarray:
+        """Distances of rows from the span, by their kernel values with the basis (a row each)."""
+        if self.factor is None or not K.shape[1]:
+            return np.sqrt(own)
+        z = self._solve(K)
+        return np.sqrt(np.maximum(own - np.einsum("ij,ij->i", z, z), 0.0) + ROUNDINGS * own)
+
+    def _solve(self, u: np.ndarray, transposed: bool = False) -> np.ndarray:
+        if not u.shape[1]:
+            return u
+        trans = "T" if transposed else "N"
+        assert self.factor is not None
+        return solve_triangular(self.factor, u.T, lower=True, trans=trans, check_finite=False).T
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What one pass over all rows and basis vectors says about a machine and its planes."""
+
+    predictions: np.ndarray
+    w_squared: float
+    span: Span
+    u: np.ndarray  # one row a plane, the mixture last
+    c: np.ndarray  # G^-1 u
+    projections: np.ndarray  # ||P_B Psi_j||^2
+    error: float  # that rounding may have left in the mixture's
+    total: float  # sum_i a_i
+
+    @property
+    def dual(self) -> float:
+        """The lower bound within the span; 0, which needs no kernel value, if it is no better."""
+        square = float(self.projections[-1]) + self.error
+        value = scaled_dual(self.total, square)
+        return value if value > 0 else 0.0
+
+
+def scaled_dual(total: float, square: float) -> float:
+    """``max_t t sum_i a_i - 1/2 t^2 ||Psi||^2`` over 0 <= t <= 1: less of a may be better."""
+    if not math.isfinite(square):
+        return 0.0
+    t = min(1.0, total / square) if square > 0 else 1.0
+    return t * total - 0.5 * t**2 * square
+
+
+def evaluate(subspace: Subspace, beta: np.ndarray, planes: ActivePlanes) -> Evaluation:
+    """One pass of kernel values. No stop flag ends it: it takes no longer than the growth of the
+    basis did, and an answer without it would have no certificate."""
+    pool = _core.Pool(subspace.pool.threads)
+    X, vectors, kernel = subspace.X, subspace.basis.vectors, subspace.kernel
+    span = Span(vectors, kernel, pool)
+    p = np.zeros(subspace.n)
+    u, sizes = np.zeros((len(planes) + 1, subspace.k)), np.zeros(subspace.k)
+    for rows, columns, K in kernel_tiles(X, vectors, kernel, pool):
+        subgrad = planes.subgradients(rows)
+        p[rows] += K @ beta[columns]
+        u[:, columns] += subgrad @ K
+        sizes[columns] += np.abs(subgrad[-1]) @ np.abs(K)
+    if span.factor is None:
+        c = np.zeros_like(u)
+        projections = np.full(len(u), np.inf)
+    else:
+        c = span.coefficients(u)
+        projections = span.projections(u, c)
+    largest = float(subspace.norms.max(initial=0.0))
+    size = 2 * float(np.abs(c[-1]) @ sizes) + float(np.abs(c[-1]) @ np.abs(span.G) @ np.abs(c[-1]))
+    return Evaluation(
+        p,
+        max(float(beta @ span.G @ beta), 0.0),
+        span,
+        u,
+        c,
+        projections,
+        kernel_error(kernel, X, largest) * size,
+        planes.total,
+    )

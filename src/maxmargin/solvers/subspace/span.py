@@ -1,0 +1,366 @@
+"""The span of a few basis vectors, in which a kernel machine is a linear one.
+
+    B        basis vectors b_1 .. b_k: any points, not only training rows
+    G        K(B, B) = L L^T
+    k_B(x)   kernel values of x with the basis
+    z(x)     L^-1 k_B(x): the coordinates of phi(x) projected onto span(B)
+    w        coordinates of a function of the span; f(x) = <w, z(x)> = sum_j beta_j k(b_j, x)
+    beta     L^-T w
+
+A basis vector appends a row to L and a column to Z. Both have room for the whole basis from the
+start, Z by columns (in float32, if it is large), so that nothing is moved:
+
+    L r = k_B(b),   rho^2 = k(b, b) - <r, r>,    z_new = (k_b(X) - Z r) / rho
+
+rho is the distance of phi(b) from the span. Where it is next to nothing, b would add rounding
+errors and nothing else, and it is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import solve_triangular
+
+from maxmargin import _core
+from maxmargin.data.arrays import ArrayRows
+from maxmargin.solvers.kernel.gram import (
+    DENSE_ADVANTAGE,
+    Kernel,
+    Products,
+    blas_threads,
+    centre_of,
+    tiles,
+)
+
+DEPENDENT = 1e-6  # smallest rho^2 / k(b, b): coordinates in float32 leave few digits below it
+FEW_COORDINATES = 2**18  # they are float64: all in a cache, and digits for large C
+FLOAT32_RANGE = 1e60  # of kernel values whose roots are coordinates within the range of float32
+EXPONENT_DIGITS = 1e-12  # largest error of an exponent for which distances come from products
+TILE_VALUES = 2**19  # kernel values of a tile: they stay in a cache
+SLAB_VALUES = 2**23  # numbers of vectors that are copied for products at a time
+FEW_ROWS = 64  # for fewer rows sparse vectors are not worth making dense
+DENSE_SHARE = 1 / 3  # of non-zeros, above which basis vectors are kept dense
+
+
+def is_wide(X) -> bool:
+    """Whether rows are so sparse that dense copies of a few of them would be a burden."""
+    return sp.issparse(X) and X.shape[1] > DENSE_ADVANTAGE * X.nnz / max(X.shape[0], 1)
+
+
+def kernel_of_products(kernel: Kernel, products: np.ndarray, left, right) -> np.ndarray:
+    """``k(a, b)`` from ``<a, b>`` and the squared norms of a and b, which broadcast."""
+    if kernel.name == "linear":
+        return products
+    if kernel.name == "poly":
+        return (kernel.gamma * products + kernel.coef0) ** kernel.degree
+    squares = np.maximum(left + right - 2 * products, 0.0)
+    return np.exp(-kernel.gamma * (squares if kernel.name == "rbf" else np.sqrt(squares)))
+
+
+def diagonal(kernel: Kernel, norms):
+    """``k(x, x)`` from ``||x||^2``, in float64."""
+    return kernel_of_products(kernel, norms, norms, norms)
+
+
+def squared_norms(A) -> np.ndarray:
+    """``||a||^2`` for every row."""
+    if sp.issparse(A):
+        return np.asarray(A.multiply(A).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", A, A)
+
+
+def few_digits_will_do(kernel: Kernel, norms: np.ndarray) -> bool:
+    """Whether a search may work on these rows in float32: the exponent of a kernel of the distance
+    is exact to ``gamma ||x||^2`` roundings."""
+    largest = float(norms.max(initial=0.0))
+    exact = not kernel.of_distance or kernel.gamma * largest * 2.0**-24 < 1e-3
+    return exact and 1e-20 < largest < 1e20
+
+
+def kernel_tiles(
+    X, vectors, kernel: Kernel, pool: _core.Pool
+) -> Iterator[tuple[slice, slice, np.ndarray]]:
+    """``(rows, of vectors, k(x_i, b_j))`` over tiles of all pairs: one product of BLAS each.
+
+    The values are float64, and valid until the next tile. Dense points of a kernel of the distance
+    are taken about the mean of the b_j: that changes no distance and keeps more of its digits.
+    Where products would lose too many all the same, distances are summed directly.
+    """
+    if vectors.shape[0] == 0:
+        return
+    X = X.tocsr() if sp.issparse(X) else X
+    densify = sp.issparse(X) and not is_wide(X)
+    centre = None
+    if kernel.of_distance and not sp.issparse(X) and not sp.issparse(vectors):
+        centre = centre_of(vectors)
+    with blas_threads(pool):
+        for first, last in tiles(vectors.shape[0], slab_size(X, vectors)):
+            right = factor_of(X, vectors[first:last], centre)
+            size = int(np.clip(TILE_VALUES // (last - first), 256, 8192))
+            products, norms = Products(min(size, X.shape[0]), last - first), squared_norms(right)
+            for begin, end in tiles(X.shape[0], size):
+                left = X[begin:end].toarray() if densify else X[begin:end]
+                if centre is None:
+                    left = left.astype(np.float64, copy=False)
+                else:
+                    left = np.subtract(left, centre, dtype=np.float64)
+                own = squared_norms(left)
+                if sp.issparse(left) or products_will_do(kernel, own, norms):
+                    K = products(left, right)
+                    _core.kernel_values(kernel.function, K, own, norms, pool)
+                else:
+                    K = direct_values(kernel, left, right, pool)
+                yield slice(begin, end), slice(first, last), K
+
+
+def exponent_error(kernel: Kernel, largest: float) -> float:
+    """How far the exponent of a kernel of the distance can be off, if distances come from products
+    of points with squared norms up to `largest`."""
+    error = 2.0**-50 * largest
+    return kernel.gamma * (error if kernel.name == "rbf" else math.sqrt(error))
+
+
+def products_will_do(kernel: Kernel, *norms: np.ndarray) -> bool:
+    """Whether kernel values from products of such points have their digits."""
+    if not kernel.of_distance:
+        return True
+    largest = max(float(some.max(initial=0.0)) for some in norms)
+    return exponent_error(kernel, largest) <= EXPONENT_DIGITS
+
+
+def direct_values(kernel: Kernel, left: np.ndarray, right, pool: _core.Pool) -> np.ndarray:
+    """``k(x_i, b_j)`` of dense points by the sums of squared differences."""
+    right = np.ascontiguousarray(right.toarray() if sp.issparse(right) else right)
+    out = np.empty((len(right), len(left)))
+    rows = ArrayRows(left, pool=pool)
+    norms, own = squared_norms(left), squared_norms(right)
+    _core.kernel_columns(kernel.function, rows.core, norms, right, own, out, pool)
+    return out.T
+
+
+def stay_sparse(X, vectors) -> bool:
+    """Whether vectors are better not made dense: next to nothing is in them, or X is small."""
+    return is_wide(vectors) or (sp.issparse(vectors) and X.shape[0] < FEW_ROWS)
+
+
+def slab_size(X, vectors) -> int:
+    """How many vectors at a time: all, unless they are copied for the product."""
+    k, d = vectors.shape
+    copied = (sp.issparse(vectors) or is_wide(X)) and not stay_sparse(X, vectors)
+    return max(1, min(k, SLAB_VALUES // d)) if copied else k
+
+
+def factor_of(X, vectors, centre: np.ndarray | None):
+    """Some vectors in float64 for products with X: CSR or dense.
+
+    Dense beside sparse X by columns: the product with the transpose would copy them so each time.
+    """
+    if stay_sparse(X, vectors):
+        return vectors.astype(np.float64, copy=False)
+    if sp.issparse(vectors):
+        return vectors.toarray(order="F").astype(np.float64, copy=False)
+    dense = np.asarray(vectors, dtype=np.float64, order="F" if sp.issparse(X) else None)
+    return dense if centre is None else dense - centre
+
+
+class Basis:
+    """The vectors b_j in float64: dense rows, or CSR rows if the data are sparse and wide."""
+
+    def __init__(self, width: int, capacity: int, sparse: bool, dtype: np.dtype) -> None:
+        self.k, self.width, self.dtype = 0, width, dtype
+        self._dense = None if sparse else np.empty((capacity, width))
+        # One type for both, the narrower one where it will do: or scipy copies them each time.
+        places = np.int32 if capacity * width < 2**31 else np.int64
+        self._data, self._indices = np.empty(0), np.empty(0, dtype=places)
+        self._starts = np.zeros(capacity + 1, dtype=places)
+        self._norms = np.empty(capacity)
+
+    def append(self, b: np.ndarray) -> None:
+        """One more vector, given dense."""
+        if self._dense is not None:
+            self._dense[self.k] = b
+        else:
+            used = np.flatnonzero(b)
+            begin = self._starts[self.k]
+            end = begin + len(used)
+            if end > len(self._data):
+                room = max(int(end), 2 * len(self._data))
+                self._data, self._indices = (
+                    np.append(old[:begin], np.empty(room - begin, dtype=old.dtype))
+                    for old in (self._data, self._indices)
+                )
+            self._data[begin:end], self._indices[begin:end] = b[used], used
+            self._starts[self.k + 1] = end
+        self._norms[self.k] = b @ b
+        self.k += 1
+
+    @property
+    def squared_norms(self) -> np.ndarray:
+        return self._norms[: self.k]
+
+    @property
+    def vectors(self):
+        """The k vectors where they lie, for products."""
+        if self._dense is not None:
+            return self._dense[: self.k]
+        end = self._starts[self.k]
+        vectors = sp.csr_matrix((self.k, self.width))  # given the parts, it would look at each
+        vectors.data, vectors.indices = self._data[:end], self._indices[:end]
+        vectors.indptr = self._starts[: self.k + 1]
+        return vectors
+
+    def kept(self):
+        """A copy for a model in the numbers of the data: dense or CSR, by their density."""
+        vectors = self.vectors
+        filled = vectors.nnz if sp.issparse(vectors) else np.count_nonzero(vectors)
+        if sp.issparse(vectors) and filled > DENSE_SHARE * self.k * self.width:
+            vectors = vectors.toarray()
+        return vectors.astype(self.dtype, copy=True)
+
+
+class BasisProducts:
+    """``<b_j, x_i>`` and ``<b_j, b_q>`` of the basis vectors, noted when they join.
+
+    Where basis vectors are dense and rows sparse and wide, they cost more to form than to keep.
+    """
+
+    def __init__(self, capacity: int, n: int, number: np.dtype) -> None:
+        self.k = 0
+        self._rows = np.empty((capacity, n), dtype=number)
+        self._own = np.empty((capacity, capacity))
+
+    def append(self, with_rows: np.ndarray, with_basis: np.ndarray, own: float) -> None:
+        """The products of one more vector with the rows, the vectors so far, and itself."""
+        k = self.k
+        self._rows[k] = with_rows
+        self._own[k, :k] = self._own[:k, k] = with_basis
+        self._own[k, k] = own
+        self.k += 1
+
+    def among(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Products of some rows with the basis (a row each), and of the basis with itself."""
+        some = self._rows[: self.k].take(rows, axis=1)
+        return some.T.astype(np.float64), self._own[: self.k, : self.k]
+
+
+class Subspace:
+    """Rows of data as coordinates in the span of a growing basis.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    kernel : Kernel
+    capacity : int
+        The most basis vectors there will be: memory for ``4 n capacity`` bytes is set aside (8
+        where that is little).
+    pool : _core.Pool
+    """
+
+    def __init__(self, X, kernel: Kernel, capacity: int, pool: _core.Pool) -> None:
+        self.X, self.kernel, self.pool = X, kernel, pool
+        # Looked at by threads that no stop flag ends: a fit without any time has a model to give.
+        rows = ArrayRows(X, pool=_core.Pool(pool.threads))
+        self.n, self.norms = rows.n, rows.squared_norms()
+        self.points = rows.with_pool(pool)
+        self.few_digits = few_digits_will_do(kernel, self.norms)
+        number = X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+        self.basis = Basis(X.shape[1], capacity, is_wide(X), number)
+        self.L = np.zeros((capacity, capacity))
+        self._Z = np.empty((capacity, self.n), dtype=self._number_of_coordinates())
+        self.products: BasisProducts | None = None
+
+    def _number_of_coordinates(self) -> np.dtype:
+        """float32, unless they are few or ``|z_i| <= sqrt(k(x_i, x_i))`` leaves its range."""
+        largest = float(diagonal(self.kernel, self.norms).max(initial=0.0))
+        within = largest == 0 or 1 / FLOAT32_RANGE < largest < FLOAT32_RANGE
+        many = self.n * self.capacity > FEW_COORDINATES
+        return np.dtype(np.float32 if many and within else np.float64)
+
+    def keep_products(self) -> None:
+        """Notes the products of basis vectors, all of them: ``4 n capacity`` bytes more, or 8."""
+        assert self.k == 0
+        number = np.dtype(np.float32 if self.few_digits else np.float64)
+        self.products = BasisProducts(self.capacity, self.n, number)
+
+    @property
+    def k(self) -> int:
+        return self.basis.k
+
+    @property
+    def capacity(self) -> int:
+        return len(self.L)
+
+    @property
+    def rows(self) -> ArrayRows:
+        """The rows z_i that a linear solver works on."""
+        return ArrayRows(self._Z[: self.k].T, pool=self.pool)
+
+    def coordinates(self, rows: np.ndarray) -> np.ndarray:
+        """``z_i`` of some rows, in float64."""
+        return self._Z[: self.k].take(rows, axis=1).T.astype(np.float64)
+
+    def columns(self, points: np.ndarray) -> np.ndarray:
+        """``k(b, x_i)`` for a few dense points b (rows) and every row x_i, in float64."""
+        out = np.empty((len(points), self.n))
+        points = np.ascontiguousarray(points, dtype=np.float64)
+        _core.kernel_columns(
+            self.kernel.function,
+            self.points.core,
+            self.norms,
+            points,
+            squared_norms(points),
+            out,
+            self.pool,
+        )
+        return out
+
+    def rounded(self, b: np.ndarray) -> np.ndarray:
+        """b in the numbers of the data, as a model will keep it."""
+        return b.astype(self.basis.dtype).astype(np.float64)
+
+    def append(self, b: np.ndarray) -> np.ndarray | None:
+        """Adds a basis vector; its column of Z in float64, or None if it depends on the others."""
+        k, own = self.k, float(b @ b)
+        with_basis = self.basis.vectors @ b if k else np.empty(0)
+        r, rho2 = self._place(with_basis, own)
+        if rho2 is None:
+            return None
+        if self.products is None:
+            z = self.columns(b[None, :])[0]
+        else:
+            with_rows = self.points.matvec(b)
+            z = kernel_of_products(self.kernel, with_rows, self.norms, own)
+        if k:
+            z -= self.rows.matvec(r)
+        rho = math.sqrt(rho2)
+        z /= rho
+        self.L[k, :k], self.L[k, k] = r, rho
+        self._Z[k] = z
+        self.basis.append(b)
+        if self.products is not None:
+            self.products.append(with_rows, with_basis, own)
+        return z
+
+    def _place(self, with_basis: np.ndarray, own: float) -> tuple[np.ndarray, float | None]:
+        """r and rho^2 of a new vector by its products; None for rho^2 next to nothing."""
+        kernel = self.kernel
+        r = np.empty(0)
+        if self.k:
+            r = self.solve_L(kernel_of_products(kernel, with_basis, self.basis.squared_norms, own))
+        whole = float(diagonal(kernel, own))
+        rho2 = whole - float(r @ r)
+        taken = math.isfinite(whole) and whole > 0 and rho2 > DEPENDENT * whole
+        return r, rho2 if taken else None
+
+    def solve_L(self, values: np.ndarray) -> np.ndarray:
+        """``L^-1 values``: coordinates from kernel values with the basis."""
+        return solve_triangular(self.L[: self.k, : self.k], values, lower=True, check_finite=False)
+
+    def coefficients(self, w: np.ndarray) -> np.ndarray:
+        """``beta = L^-T w``: how much of each basis vector a function of the span has."""
+        k = len(w)
+        return solve_triangular(self.L[:k, :k], w, lower=True, trans="T", check_finite=False)

@@ -1,0 +1,283 @@
+"""Sparse kernel machines by cutting-plane subspace pursuit (CPSP).
+
+T. Joachims, C.-N. Yu, *Sparse kernel SVMs via cutting-plane training*, ECML 2009, algorithm 3.
+
+    minimise   P(f) = 1/2 ||f||^2 + R(f),   R(f) = sum_i C_i max(0, 1 - y_i f(x_i)),   f in span(B)
+
+    B        basis vectors b_1 .. b_k, found on the way   z_i   coordinates of P_B phi(x_i)
+    subgrad  of R in the predictions                      Psi   sum_i subgrad_i phi(x_i): a plane
+    a        Z^T subgrad: the coordinates of P_B Psi      b     its offset, whatever the basis
+    w_t      minimiser over the planes                    w_b   best so far
+    D        value of the planes: bound within span(B)    P     value at w_b: upper bound
+
+In the coordinates z the problem is a linear one, and the loop of `bundle.py` solves it. A vector
+that joins the basis appends a column to Z and a coordinate to every plane kept: <subgrad, z_new>,
+for which planes keep their subgradient, as shares of each row's cost. P(w_b) does not change by it,
+and D starts anew: it bounds the machines of one span only.
+
+The paper follows the residual of the newest plane. Here it is that of the plane at w_b: -w_b - Psi
+is the steepest descent there, and its part outside the span is what the basis lacks.
+
+Several classes are several problems on one basis, which take turns in choosing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from maxmargin import _core
+from maxmargin.data.arrays import ArrayRows, Rows
+from maxmargin.losses.hinge import Hinge
+from maxmargin.problem import Progress, Settings, Status
+from maxmargin.solvers.common.run import Run
+from maxmargin.solvers.kernel.certificate import KernelCertificate
+from maxmargin.solvers.kernel.gram import OneBlasThread
+from maxmargin.solvers.linear.bundle import Point, line_search, next_touch
+from maxmargin.solvers.linear.reduced_qp import Planes
+from maxmargin.solvers.subspace.basis_choice import Choice
+from maxmargin.solvers.subspace.bounds import Bounds, bounds_of
+from maxmargin.solvers.subspace.certificate import ActivePlanes, Evaluation, evaluate
+from maxmargin.solvers.subspace.span import Subspace
+
+MARGIN = 0.02  # of the tolerance, for what float32 coordinates differ from fresh kernel values
+PASSES = 4  # products with all coordinates that an iteration takes
+
+
+@dataclass
+class SubspaceSolution:
+    """``f(x) = sum_j beta_j k(b_j, x)``, how good it is in its span and beside the exact one."""
+
+    beta: np.ndarray
+    certificate: KernelCertificate
+    bounds: Bounds
+    history: list[Progress] = field(default_factory=list)
+
+
+@dataclass
+class Stage:
+    """The machines on the first k basis vectors, one a problem."""
+
+    k: int
+    solutions: list[SubspaceSolution]
+
+
+def solve(
+    subspace: Subspace,
+    losses: Sequence[Hinge],
+    choice: Choice,
+    sizes: Sequence[int],
+    settings: Settings,
+    all_rows: bool = False,
+) -> list[Stage]:
+    """Machines with bases of growing `sizes`, each begun from the one before.
+
+    The subspace is empty at first. Growth ends early where no vector adds anything, or when a
+    limit or the stop flag ends the run: the last stage is then what there is. With `all_rows`,
+    bounds look at all pairs of rows, however many.
+    """
+    machines = [Machine(loss, subspace, settings) for loss in losses]
+    stages = []
+    for size in sizes:
+        complete = grow(machines, subspace, choice, size)
+        for machine in machines:
+            machine.settle()
+        stages.append(Stage(subspace.k, [machine.solution(all_rows) for machine in machines]))
+        if complete or any(machine.ended for machine in machines):
+            break
+    return stages
+
+
+def grow(machines: list[Machine], subspace: Subspace, choice: Choice, size: int) -> bool:
+    """Basis vectors until there are `size`, a cutting plane after each; True if no more exist."""
+    one_blas_thread = OneBlasThread()
+    while subspace.k < size and not any(machine.ended for machine in machines):
+        machine = machines[subspace.k % len(machines)]
+        try:
+            with one_blas_thread():
+                z = extend_basis(subspace, choice, machine.residual_of())
+            if z is None:
+                return True
+            for other in machines:
+                other.widen(z)
+            if choice.guided:
+                machine.step()
+                machine.note()
+        except _core.Stopped:
+            machine.run.stopped()
+    return False
+
+
+def extend_basis(subspace: Subspace, choice: Choice, subgrad: np.ndarray) -> np.ndarray | None:
+    """Adds a vector for the residual of ``sum_i l_i phi(x_i)``; its column of Z, or None."""
+    for _ in range(choice.tries):
+        b = choice.next(subspace, subgrad)
+        if b is None:
+            return None
+        z = subspace.append(b)
+        if z is not None:
+            choice.appended(z)
+            return z
+    return None
+
+
+class PlanesOfRows(Planes):
+    """Planes that remember their subgradient, so that they can follow a growing basis.
+
+    They keep ``s_i = -l_i / q_i``, 0 or 1 at most rows: that needs no digits, whatever the costs.
+    """
+
+    def __init__(self, q: np.ndarray, pool: _core.Pool) -> None:
+        super().__init__(0, pool)
+        self._q = q
+        self._shares = np.empty((8, len(q)), dtype=np.float32)
+
+    def add_subgradient(self, rows: Rows, subgrad: np.ndarray, b: float) -> None:
+        t = len(self)
+        if t == len(self._shares):
+            grown = np.empty((t + t // 2, self._shares.shape[1]), dtype=np.float32)
+            grown[:t] = self._shares
+            self._shares = grown
+        shares = np.divide(-subgrad, self._q, out=np.zeros_like(subgrad), where=self._q != 0)
+        self._shares[t] = np.clip(shares, 0.0, 1.0)
+        super().add_subgradient(rows, subgrad, b)
+
+    def follow(self, z: np.ndarray) -> None:
+        """Every plane gains its coordinate along a new column z."""
+        self.widen(self._rows_of_shares().matvec(-self._q * z) if len(self) else np.empty(0))
+
+    def active(self) -> ActivePlanes:
+        """The planes that make up w_t."""
+        beta = self._qp.beta
+        return ActivePlanes.of(beta, self._shares[: len(beta)], self._q)
+
+    def mixed(self) -> np.ndarray:
+        """``sum_j beta_j l_j``: the plane that w_t is made of."""
+        beta = self._qp.beta
+        return -self._q * self._rows_of_shares().rmatvec(beta / max(1.0, float(beta.sum())))
+
+    def _keep(self, kept: np.ndarray) -> None:
+        for place, plane in enumerate(kept):
+            if place != plane:
+                self._shares[place] = self._shares[plane]
+        super()._keep(kept)
+
+    def _rows_of_shares(self) -> ArrayRows:
+        return ArrayRows(self._shares[: len(self)], pool=self._pool)
+
+
+class Machine:
+    """One binary problem on the shared basis: its planes, its bounds, its run."""
+
+    def __init__(self, loss: Hinge, subspace: Subspace, settings: Settings) -> None:
+        self.loss, self.subspace, self.settings = loss, subspace, settings
+        self.run = Run(settings, margin=MARGIN)
+        self.planes = PlanesOfRows(loss.q, subspace.pool)
+        self.best = Point(np.empty(0), np.zeros(subspace.n), loss.at_zero, 0.0)
+        self.p_c, self.R_c, self.subgrad = self.best.p, self.best.R, -loss.q  # the plane at w = 0
+        self.D, self.iteration = 0.0, 0
+
+    @property
+    def ended(self) -> bool:
+        """Whether something other than the tolerance ended the run."""
+        return self.run.status not in (None, Status.OPTIMAL)
+
+    def residual_of(self) -> np.ndarray:
+        """Of the plane that the next basis vector is to serve: at w_b, else that of the bound."""
+        subgrad = self.loss.evaluate(self.best.p)[1]
+        return subgrad if subgrad.any() or not len(self.planes) else self.planes.mixed()
+
+    def widen(self, z: np.ndarray) -> None:
+        """The basis has a new vector, z its column."""
+        self.planes.follow(z)
+        best = self.best
+        self.best = Point(np.append(best.w, 0.0), best.p, best.R, best.w_squared)
+        self.D = 0.0
+        self.run.restart()
+
+    def step(self) -> None:
+        """One iteration of OCAS on the rows z_i."""
+        rows, best = self.subspace.rows, self.best
+        self.planes.add_subgradient(
+            rows, self.subgrad, self.R_c - rows.inner(self.subgrad, self.p_c)
+        )
+        precision = max(best.P - self.D, self.settings.tol * self.loss.at_zero)
+        w_t, D_t = self.planes.minimise(tolerance=1e-3 * precision)
+        self.D = max(self.D, D_t)
+        p_t = rows.matvec(w_t)
+        self.best = line_search(rows, self.loss, best, w_t, p_t)
+        moved = self.best is not best
+        self.p_c, self.R_c, self.subgrad = next_touch(rows, self.loss, self.best, p_t, moved)
+        self.planes.drop_idle()
+        self.iteration += 1
+
+    def note(self) -> None:
+        """Remembers this moment of growth; a small gap in a small span ends nothing."""
+        self.run.record(self.iteration, self.best.P, self.D)
+        if self.run.status is Status.OPTIMAL:
+            self.run.restart()
+
+    def settle(self) -> None:
+        """Cutting planes until the gap within the span is within the tolerance."""
+        if self.ended or self.subspace.k == 0:
+            return
+        try:
+            self.run.restart()
+            while not self.run.record(self.iteration, self.best.P, self.D):
+                self.step()
+        except _core.Stopped:
+            self.run.stopped()
+
+    def solution(self, all_rows: bool = False) -> SubspaceSolution:
+        """The answer with its certificate, from fresh kernel values.
+
+        Bounds look at all pairs of rows if `all_rows`, or if the run took as much work.
+        """
+        beta = np.zeros(self.subspace.k)
+        w = self.best.w  # a run that was stopped may know fewer vectors
+        if len(w):
+            beta[: len(w)] = self.subspace.coefficients(w)
+        planes = self.planes.active()
+        found = evaluate(self.subspace, np.nan_to_num(beta), planes)
+        P, p = self._value(found)
+        if not self.loss.at_zero >= P or not np.isfinite(beta).all():
+            beta, P, p = np.zeros_like(beta), self.loss.at_zero, np.zeros(self.subspace.n)
+        # f = 0 is the best there is in an empty span; whoever ended the growth did not ask for that
+        nothing_yet = self.ended and not self.subspace.k
+        return SubspaceSolution(
+            beta,
+            self._certificate(P, 0.0 if nothing_yet else found.dual, p),
+            self._bounds(planes, found, P, all_rows),
+            list(self.run.history),
+        )
+
+    def _value(self, found: Evaluation) -> tuple[float, np.ndarray]:
+        """P of the coefficients returned, and their predictions."""
+        p = found.predictions
+        losses = np.maximum(0.0, np.abs(self.loss.q) - self.loss.q * p)
+        return 0.5 * found.w_squared + float(losses.sum()), p
+
+    def _certificate(self, P: float, D: float, p: np.ndarray) -> KernelCertificate:
+        certificate = self.run.certify(P, D)
+        cost = np.abs(self.loss.q)
+        clipped = float(cost @ np.clip(1.0 - np.sign(self.loss.q) * p, 0.0, 2.0))
+        lost = P - float(np.maximum(0.0, cost - self.loss.q * p).sum())  # 1/2 ||f||^2
+        return KernelCertificate.of(
+            certificate, lost + clipped - certificate.dual, self.loss.at_zero
+        )
+
+    def _bounds(self, planes: ActivePlanes, found: Evaluation, P: float, all_rows: bool) -> Bounds:
+        """How far the exact machine may be."""
+        subspace = self.subspace
+        work = float(PASSES * subspace.n * subspace.k * self.iteration)
+        return bounds_of(
+            subspace,
+            planes,
+            found,
+            P,
+            self.loss.at_zero,
+            np.inf if all_rows else work,
+            self.settings.seed,
+        )

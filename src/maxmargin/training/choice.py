@@ -1,0 +1,127 @@
+"""Which solver works with which rows and losses, and which one `auto` takes.
+
+solver    rows                loss        what it asks of them
+newton    arrays              hinge       products, weighted Gram matrices
+dual      arrays              hinge       single rows, the loss's dual
+ocas      arrays, files       any         products, a subgradient
+cpa       arrays, files       any         the same, without a line search
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from maxmargin.data.arrays import ArrayRows
+from maxmargin.parameters import one_of
+from maxmargin.problem import Settings, Solution
+
+SMALL_NNZ = 50_000
+STEPS, STEPS_FROM_SAMPLE = 10, 4  # of Newton on all rows, from nothing and from a sample's solution
+CORES = 2
+HARDNESS_ROWS = 5000  # are enough for a mean
+FETCH = 30  # entries that could be summed while a row comes from memory
+CACHED_NNZ = 2_000_000  # or does not: so many entries stay in a cache
+
+
+@dataclass(frozen=True)
+class Start:
+    """A neighbouring problem's answer to begin from: w, and a_i / C_i where the method has them."""
+
+    w: np.ndarray
+    share: np.ndarray | None = None
+
+
+Solve = Callable[[Any, Any, Settings, Start | None], Solution]
+
+
+@dataclass(frozen=True)
+class Solver:
+    """A line of the table: `rows` and `losses` are what it works with, None for all there are."""
+
+    solve: Solve
+    needs: str
+    rows: tuple[str, ...] | None = None
+    losses: tuple[str, ...] | None = None
+
+    def takes(self, rows: str, loss: str) -> bool:
+        return (self.rows is None or rows in self.rows) and (
+            self.losses is None or loss in self.losses
+        )
+
+
+def _bundle(method: Literal["ocas", "cpa"]) -> Solve:
+    def solve(rows, loss, settings, start):
+        from maxmargin.solvers.linear import bundle
+
+        w0 = None if start is None else start.w
+        return bundle.solve(rows, loss, settings, method=method, w0=w0)
+
+    return solve
+
+
+def _dual(rows, loss, settings, start):
+    from maxmargin.solvers.linear import dual_descent
+
+    known = start is not None and start.share is not None
+    return dual_descent.solve(
+        rows, loss, settings, a0=start.share * np.abs(loss.q) if known else None
+    )
+
+
+def _newton(rows, loss, settings, start):
+    from maxmargin.solvers.linear import newton
+
+    known = start is not None and start.share is not None
+    return newton.solve(rows, loss, settings, start=(start.w, start.share) if known else None)
+
+
+ARRAYS, BLOCKS, CLUSTER = "arrays in memory", "rows that stay on disk", "rows on a cluster"
+
+SOLVERS: dict[str, Solver] = {
+    "dual": Solver(_dual, "single rows in memory and the hinge loss", (ARRAYS,), ("hinge",)),
+    "ocas": Solver(_bundle("ocas"), "nothing but products and a subgradient"),
+    "cpa": Solver(_bundle("cpa"), "nothing but products and a subgradient"),
+    "newton": Solver(_newton, "rows in memory and the hinge loss", (ARRAYS,), ("hinge",)),
+}
+
+
+def check_solver(name: Any, rows: str = ARRAYS, loss: str = "hinge") -> None:
+    """Refuse a solver that there is not, or that cannot work with these rows and this loss."""
+    one_of("solver", name, ("auto", *SOLVERS))
+    if name == "auto" or SOLVERS[name].takes(rows, loss):
+        return
+    able = [other for other, solver in SOLVERS.items() if solver.takes(rows, loss)]
+    advice = " or read the rows into memory (maxmargin.data.open)" if rows == BLOCKS else ""
+    raise ValueError(
+        f"solver {name!r} needs {SOLVERS[name].needs}, but this is the {loss} loss on {rows}; "
+        f"use one of auto, {', '.join(able)}{advice}"
+    )
+
+
+def pick_solver(rows: Any, cost: np.ndarray | None, loss: str = "hinge") -> str:
+    """The method that should be fastest, by costs measured in entries of rows looked at.
+
+    Newton: a few passes and a Gram matrix a step, in parallel (on two cores, say: the choice
+    must not depend on how many a machine happens to have). Dual descent: about 4 + 10 C ||x||^2
+    epochs one after the other, whose visits in random order also cost the fetching of the rows.
+    Small problems take a millisecond either way: there the answer that needs no seed is better.
+    """
+    from maxmargin.solvers.linear import newton
+
+    if not isinstance(rows, ArrayRows) or loss != "hinge" or cost is None:
+        return "ocas"
+    if rows.width > newton.DIRECT_WIDTH:
+        return "dual"
+    if rows.nnz < SMALL_NNZ:
+        return "newton"
+    steps = STEPS_FROM_SAMPLE if newton.sample_steps(rows) else STEPS
+    newton_cost = steps * (3 * rows.nnz + newton.hessian_cost(rows)) / CORES
+    step = max(1, rows.n // HARDNESS_ROWS)
+    hardness = float(np.mean(cost[::step] * rows.subsample(step).squared_norms()))
+    fetch = FETCH if rows.nnz > CACHED_NNZ else 0
+    dual_cost = (4 + 10 * hardness) * (2 * rows.nnz + fetch * rows.n)
+    return "newton" if newton_cost < dual_cost else "dual"

@@ -1,0 +1,247 @@
+"""Linear scores trained by a loss of all predictions: rankings, ordered labels, measures.
+
+minimise   1/2 ||w||^2 + R(X w),     R a loss of `maxmargin.losses`
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from maxmargin import _core
+from maxmargin.data.arrays import ArrayRows, entries_of, useful_threads
+from maxmargin.losses.base import Loss
+from maxmargin.losses.measures import MEASURES, measure_loss, number_taken
+from maxmargin.losses.ranks import Ranks
+from maxmargin.models.linear import LinearScores, MeasureModel
+from maxmargin.models.ordinal import OrdinalModel, best_thresholds, places_of
+from maxmargin.models.ranking import RankModel
+from maxmargin.parameters import one_of, positive
+from maxmargin.problem import Settings, Solution, Status
+from maxmargin.solvers.common.run import catch_interrupts
+from maxmargin.training.choice import SOLVERS, Start
+from maxmargin.training.linear import LinearPlan, Trained, solve_all
+from maxmargin.training.targets import Labels, checked_queries, checked_weights, labels_of
+
+MakeLoss = Callable[[Any], Loss]
+OF_ORDER = ("prbep", "roc_auc")  # a constant added to all scores changes nothing
+AT_K = ("precision_at_k", "recall_at_k")
+
+
+class InMemoryScores:
+    """Problems of one loss each on arrays, one after the other with all threads."""
+
+    side_by_side = 1
+
+    def __init__(
+        self,
+        X: Any,
+        losses: Sequence[MakeLoss],
+        plan: LinearPlan,
+        starts: Sequence[Start] | None,
+    ) -> None:
+        self.losses, self.solver = losses, "ocas" if plan.solver == "auto" else plan.solver
+        self.count = len(losses)
+        self.threads = useful_threads(plan.options.threads, entries_of(X))
+        self.rows = ArrayRows(X, plan.bias, _core.Pool(self.threads))
+        if starts is not None and (len(starts), len(starts[0].w)) != (self.count, self.rows.width):
+            starts = None
+        self.starts = starts
+
+    def solve(self, k: int, settings: Settings) -> Solution:
+        pool = _core.Pool(self.threads, settings.stop)
+        start = None if self.starts is None else self.starts[k]
+        rows, loss = self.rows.with_pool(pool), self.losses[k](pool)
+        return SOLVERS[self.solver].solve(rows, loss, settings, start)
+
+
+def fit_scores(
+    X: Any,
+    losses: Sequence[MakeLoss],
+    plan: LinearPlan,
+    starts: Sequence[Start] | None = None,
+) -> list[Solution]:
+    """A solution for each loss. Rows that live elsewhere know how to solve problems on them."""
+    with catch_interrupts() as interrupts:
+        if hasattr(X, "problems"):
+            problems = X.problems(losses, plan, starts)
+        else:
+            problems = InMemoryScores(X, losses, plan, starts)
+        return solve_all(problems, plan.options, interrupts)
+
+
+def trained_scores(
+    model: type[LinearScores], solutions: list[Solution], plan: LinearPlan, **more: Any
+) -> Trained:
+    """The model of the solutions; `more` are its arrays, and parameters the plan does not know."""
+    width = len(solutions[0].w) - (1 if plan.bias > 0 else 0)
+    parameters = plan.parameters() | more.pop("parameters", {})
+    kept = model(
+        coef=np.array([solution.w[:width] for solution in solutions]),
+        certificates=tuple(solution.certificate for solution in solutions),
+        solver="ocas" if plan.solver == "auto" else plan.solver,
+        parameters=parameters,
+        **more,
+    )
+    return Trained(kept, solutions, [Start(solution.w) for solution in solutions])
+
+
+# ---------------------------------------------------------------- rankings
+
+
+def train_ranking(
+    X: Any,
+    y: np.ndarray,
+    plan: LinearPlan,
+    qid: Any = None,
+    sample_weight: Any = None,
+    starts: Sequence[Start] | None = None,
+) -> Trained:
+    """One score that puts rows in the order of their targets, query by query."""
+    qid, weight = checked_queries(qid, len(y)), checked_weights(sample_weight, len(y))
+
+    def loss(pool: Any) -> Ranks:
+        return Ranks(y, plan.C, pool, qid=qid, sample_weight=weight)
+
+    return trained_scores(RankModel, fit_scores(X, [loss], plan, starts), plan)
+
+
+def train_ordinal(
+    X: Any,
+    y: np.ndarray,
+    plan: LinearPlan,
+    order: Sequence | None = None,
+    sample_weight: Any = None,
+    starts: Sequence[Start] | None = None,
+) -> Trained:
+    """A score that ranks rows by label, and thresholds that cut it into labels."""
+    weight = labels_of(y, sample_weight, plan.class_weight).weight
+    classes, place = places_of(y, order)
+
+    def loss(pool: Any) -> Ranks:
+        return Ranks(place, plan.C, pool, sample_weight=weight)
+
+    solutions = fit_scores(X, [loss], plan, starts)
+    score = RankModel(solutions[0].w[None, :]).predict(X, plan.options.threads)
+    return trained_scores(
+        OrdinalModel,
+        solutions,
+        plan,
+        thresholds=best_thresholds(score, place, classes.size, weight),
+        classes=classes,
+        parameters={"order": None if order is None else list(order)},
+    )
+
+
+# ---------------------------------------------------------------- measures
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure of all labels at once; `beta` is for "fbeta", `k` for the measures at k."""
+
+    name: str = "f1"
+    beta: float = 1.0
+    k: int | float | None = None
+
+    def __post_init__(self) -> None:
+        one_of("measure", self.name, MEASURES)
+        positive("beta", self.beta)
+
+    def loss(self, signs: np.ndarray, C: float, weight: np.ndarray | None) -> MakeLoss:
+        def make(pool: Any) -> Loss:
+            return measure_loss(
+                self.name, signs, C, pool, beta=self.beta, k=self.k, sample_weight=weight
+            )
+
+        return make
+
+    def learned_bias(self, bias: float) -> float:
+        """Measures of the order of the scores have no constant to learn."""
+        return 0.0 if self.name in OF_ORDER else bias
+
+
+def train_measure(
+    X: Any,
+    y: np.ndarray,
+    plan: LinearPlan,
+    measure: Measure,
+    sample_weight: Any = None,
+    starts: Sequence[Start] | None = None,
+) -> Trained:
+    """A linear classifier for a measure; several classes one against the rest."""
+    labels = labels_of(y, sample_weight, plan.class_weight)
+    learned = replace(plan, bias=measure.learned_bias(plan.bias))
+    signs = [labels.signs(k) for k in range(len(labels.positives))]
+    losses = [measure.loss(sign, plan.C, labels.weight) for sign in signs]
+    solutions = fit_scores(X, losses, learned, starts)
+    for solution, sign in zip(solutions, signs):
+        warn_if_nothing_learned(solution, measure, plan, labels, sign)
+    width = X.shape[1]
+    constant = np.array([learned.bias * s.w[-1] if learned.bias else 0.0 for s in solutions])
+    intercept = constant
+    if measure.name in OF_ORDER + AT_K:
+        cuts = [cut(X, s.w[:width], sign, measure, labels) for s, sign in zip(solutions, signs)]
+        intercept = -np.array(cuts)
+    return trained_scores(
+        MeasureModel,
+        solutions,
+        learned,
+        intercept=intercept,
+        learned_intercept=constant,
+        classes=labels.classes,
+        parameters={
+            "fit_intercept": plan.bias > 0,
+            "intercept_scaling": plan.bias or 1.0,
+            "measure": measure.name,
+            "beta": measure.beta,
+            "k": measure.k,
+        },
+    )
+
+
+def warn_if_nothing_learned(
+    solution: Solution, measure: Measure, plan: LinearPlan, labels: Labels, signs: np.ndarray
+) -> None:
+    """Say so where no weights are better than all zero by more than the tolerance."""
+    certificate, tol = solution.certificate, plan.options.tol
+    if certificate.status is not Status.OPTIMAL:
+        return
+    at_zero = measure.loss(signs, plan.C, labels.weight)(_core.Pool(1)).at_zero
+    if certificate.dual >= (1 - tol) * at_zero:
+        rare = "Its bound is loose where positives are rare: train for measure='roc_auc', or try a "
+        remedy = (
+            rare + "larger C or a smaller tol"
+            if measure.name in ("f1", "fbeta")
+            else "Try a larger C, or features that tell the classes apart"
+        )
+        warnings.warn(
+            f"nothing was learned: no weights are better for measure {measure.name!r} than all "
+            f"zero by more than tol = {tol:g}. {remedy}",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def cut(X: Any, w: np.ndarray, signs: np.ndarray, measure: Measure, labels: Labels) -> float:
+    """The score above which as much weight of training rows lies as the measure takes."""
+    if getattr(X, "failed", False):
+        return 0.0  # without all rows there is no cut
+    scores = np.asarray(X @ w).ravel()
+    weight = labels.weights()
+    taken = float(weight[signs > 0].sum())
+    if measure.name in AT_K:
+        taken = number_taken(measure.name, measure.k, weight)
+    return best_cut(scores[weight > 0], weight[weight > 0], taken)
+
+
+def best_cut(scores: np.ndarray, weight: np.ndarray, taken: float) -> float:
+    """A cut with weight `taken` above it, or as near as rows that tie allow."""
+    values, place = np.unique(scores, return_inverse=True)
+    above = np.cumsum(np.bincount(place, weight)[::-1])[::-1]
+    cuts = np.concatenate(([values[0] - 1.0], 0.5 * (values[:-1] + values[1:]), [values[-1] + 1.0]))
+    return float(cuts[np.argmin(np.abs(np.append(above, 0.0) - taken))])

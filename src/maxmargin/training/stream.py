@@ -1,0 +1,225 @@
+"""From a source of blocks to a linear model, within a budget of memory (the cached loops).
+
+    problem j    minimise  1/2 ||w||^2 + sum_i C_i max(0, 1 - y_i (<w, phi(x_i)> + b))
+
+In memory there are: w for each problem, a_i for each row and problem, and within `memory` all else:
+the best w so far, the mean one and the rounding errors of a sum, 4 bytes a row to find it in the
+cache, blocks under way, and the cache.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from maxmargin import _core
+from maxmargin.data.cpus import granted_cpus
+from maxmargin.data.errors import DataError
+from maxmargin.data.features import FeatureMap
+from maxmargin.data.limits import parse_bytes
+from maxmargin.data.stream.blocks import BlockSource
+from maxmargin.models.labels import pack_classes
+from maxmargin.models.stream import StreamModel
+from maxmargin.parameters import Options, not_negative, one_of, positive
+from maxmargin.problem import Progress, Solution
+from maxmargin.solvers.common.run import catch_interrupts
+from maxmargin.solvers.streaming import cached_loops
+from maxmargin.solvers.streaming.checkpoint import Checkpoints, resume
+from maxmargin.solvers.streaming.state import State
+from maxmargin.training.stream_packing import Labels, Packing
+from maxmargin.training.targets import class_factors
+
+UNDER_WAY = 6  # blocks in memory beside the cache: read, packed, waiting, visited
+OTHER_VECTORS = 3  # as long as w, for each problem: the best one, the mean, rounding errors
+ALPHA_TYPES = ("float64", "float32")
+
+
+@dataclass(frozen=True)
+class StreamPlan:
+    """What is to be solved, how, and when to stop. Construction checks every value.
+
+    `bias` is the constant feature of the intercept (0 for none); `patient` runs are a function of
+    their seed.
+    """
+
+    C: float = 1.0
+    memory: int | float | str = "1GB"
+    features: FeatureMap | None = None
+    bias: float = 1.0
+    class_weight: Mapping | str | None = None
+    checkpoint: str | os.PathLike | None = None
+    checkpoint_every: float = 600.0
+    alpha_dtype: str = "float64"
+    alpha_file: str | os.PathLike | None = None
+    patient: bool = False
+    options: Options = field(default_factory=Options)
+
+    def __post_init__(self) -> None:
+        positive("C", self.C)
+        not_negative("bias", self.bias)
+        one_of("alpha_dtype", self.alpha_dtype, ALPHA_TYPES)
+        not_negative("checkpoint_every", self.checkpoint_every)
+
+    @property
+    def budget(self) -> int:
+        return parse_bytes(self.memory)
+
+
+@dataclass(frozen=True)
+class TrainedStream:
+    """A model, and the runs that led to it."""
+
+    model: StreamModel
+    solutions: list[Solution]
+
+    @property
+    def history(self) -> list[Progress]:
+        """All problems' progress in order of time."""
+        moments = [moment for solution in self.solutions for moment in solution.history]
+        return sorted(moments, key=lambda moment: moment.seconds)
+
+
+def train_stream(source: BlockSource, plan: StreamPlan) -> TrainedStream:
+    """Train on the rows of a source, whose labels (and weights) are in its blocks.
+
+    Ctrl-C and `max_time` give the best model so far; its certificates say how good it is.
+    """
+    check_source(source, plan.features)
+    with catch_interrupts() as interrupts:
+        stop = interrupts.new_stop(plan.options.max_time)
+        labels = Labels.known(source, plan.features) or Labels.scanned(source, plan.features, stop)
+        features = plan.features.learned(labels.seen) if plan.features is not None else None
+        costs = plan.C * class_factors(labels.classes, labels.totals, plan.class_weight)
+        packing = Packing(source, features, plan.bias, labels, costs)
+        classes = labels.classes
+        positives = [1] if len(classes) == 2 else list(range(len(classes)))
+        task = cached_loops.Task(source, packing.pack, packing.format, positives)
+        budget = cache_budget(source, task, plan)
+        alpha = dual_variables(source.n, len(positives), plan)
+        state = State.start(packing.format.width, float(costs @ labels.totals), alpha)
+        checkpoints = None
+        if plan.checkpoint is not None:
+            identity = identity_of(source, plan, features, classes, costs)
+            promised = resume(plan.checkpoint, state, identity)
+            if promised is not None:
+                packing.expect(promised, os.fspath(plan.checkpoint))
+            every = plan.checkpoint_every
+            checkpoints = Checkpoints(plan.checkpoint, every, identity, packing.seen)
+        options = cached_loops.Options(
+            budget=budget,
+            patient=plan.patient,
+            max_time=plan.options.max_time,
+            after_block=checkpoints or (lambda state: None),
+        )
+        settings = plan.options.settings(stop)
+        pool = _core.Pool(min(plan.options.threads or granted_cpus(), len(positives)), stop)
+        solutions = cached_loops.solve(task, settings, options, state, pool)
+        if checkpoints is not None:
+            checkpoints.write(state)
+    model = _model(source, plan, features, classes, solutions)
+    return TrainedStream(model, solutions)
+
+
+def check_source(source: BlockSource, features: FeatureMap | None) -> None:
+    """Refuse rows that cannot be trained on, before anything is read."""
+    if source.n == 0:
+        raise ValueError(f"{source.name}: has no rows; expected at least one of each class")
+    if features is not None:
+        features.check_kind(source.kind, source.name)
+    elif source.kind == "strings":
+        raise ValueError(
+            f"{source.name}: its rows are strings: say which features to make of them "
+            "(features='weighted_degree:8' or 'word_ngrams:2', say)"
+        )
+
+
+# ---------------------------------------------------------------- memory
+
+
+def cache_budget(source: BlockSource, task: cached_loops.Task, plan: StreamPlan) -> int:
+    """What is left of the memory for cached rows."""
+    blocks = UNDER_WAY * source.largest_block
+    vectors = OTHER_VECTORS * 8 * task.format.width * len(task.positives)
+    index = 4 * source.n
+    left = plan.budget - blocks - vectors - index
+    if left < 0:
+        raise ValueError(
+            f"memory={plan.memory!r} is too small for {source.name}: the blocks under way take "
+            f"{blocks} bytes ({UNDER_WAY} of up to {source.largest_block}), vectors as long as w "
+            f"{vectors} and the index of its {source.n} rows {index}; allow at least "
+            f"{blocks + vectors + index} bytes, or convert the data with smaller blocks"
+        )
+    return left
+
+
+def dual_variables(n: int, problems: int, plan: StreamPlan) -> list[np.ndarray]:
+    """a = 0, in memory or in a file that is mapped."""
+    path, dtype = plan.alpha_file, np.dtype(plan.alpha_dtype)
+    if path is None:
+        return [np.zeros(n, dtype) for _ in range(problems)]
+    size = problems * n * dtype.itemsize
+    if os.path.exists(path) and os.path.getsize(path) not in (0, size):
+        raise DataError(
+            f"{os.fspath(path)}: has {os.path.getsize(path)} bytes, and dual variables of these "
+            f"rows take {size}: it is another file; delete it, or name another one"
+        )
+    return list(np.memmap(path, dtype, mode="w+", shape=(problems, n)))
+
+
+def identity_of(
+    source: BlockSource,
+    plan: StreamPlan,
+    features: FeatureMap | None,
+    classes: np.ndarray,
+    costs: np.ndarray,
+) -> dict[str, Any]:
+    """What makes two runs the same: the rows, the features and the problem."""
+    return {
+        "source": source.fingerprint,
+        "features": None if features is None else features.packed()[0],
+        "classes": pack_classes(classes),
+        "costs": costs.tolist(),
+        "bias": plan.bias,
+    }
+
+
+def _model(
+    source: BlockSource,
+    plan: StreamPlan,
+    features: FeatureMap | None,
+    classes: np.ndarray,
+    solutions: list[Solution],
+) -> StreamModel:
+    intercept = plan.bias > 0
+    d = len(solutions[0].w) - intercept
+    if len(solutions) == 1:
+        coef = solutions[0].w[None, :d]  # a view: w may be large
+    else:
+        coef = np.stack([solution.w[:d] for solution in solutions])
+    last = np.array([solution.w[-1] for solution in solutions])
+    names = source.feature_names
+    return StreamModel(
+        coef=coef,
+        intercept=plan.bias * last if intercept else np.zeros(len(solutions)),
+        classes=classes,
+        certificates=tuple(solution.certificate for solution in solutions),
+        solver="cached_loops",
+        parameters={
+            "C": plan.C,
+            "tol": plan.options.tol,
+            "max_iter": plan.options.max_iter,
+            "fit_intercept": intercept,
+            "intercept_scaling": plan.bias or 1.0,
+            "class_weight": plan.class_weight,
+            "random_state": plan.options.seed or None,
+        },
+        feature_names=None if names is None else tuple(names),
+        index_base=source.index_base,
+        features=features,
+        rows=source.kind,
+        d_in=source.d,
+    )

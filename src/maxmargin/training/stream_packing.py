@@ -1,0 +1,209 @@
+"""What the cached loops are given: classes and costs of a source's labels, and packed blocks.
+
+Every pass is held against the one before it: rows that change while they are in use, and files that
+hold other rows than they say, end a run before a bound is taken from them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from maxmargin import _core
+from maxmargin.data.arrays import view
+from maxmargin.data.errors import DataError
+from maxmargin.data.features import FeatureMap, Seen
+from maxmargin.data.stream.blocks import Block, BlockSource, Strings
+from maxmargin.solvers.streaming.checkpoint import RowsSeen
+from maxmargin.training.targets import check_classes
+
+
+@dataclass
+class Labels:
+    """The classes of a source, the sum of the weights of each, and what maps have to know."""
+
+    classes: np.ndarray
+    totals: np.ndarray
+    seen: Seen
+
+    def __post_init__(self) -> None:
+        check_classes(self.classes)
+        check_classes(self.classes[self.totals > 0], " among rows of positive weight")
+
+    @classmethod
+    def known(cls, source: BlockSource, features: FeatureMap | None) -> Labels | None:
+        """What a row store says about itself, if that is enough: it saves a pass.
+
+        The first pass over the rows tells whether it is true.
+        """
+        summary: Any = getattr(source, "summary", None)
+        description: Any = getattr(source, "description", None)
+        if summary is None or "sample_weight" in description.columns:
+            return None
+        if features is not None and features.learns and source.kind == "strings":
+            return None
+        if not _make_sense(summary.labels, source.n):
+            return None
+        classes, counts = zip(*summary.labels)
+        return cls(np.array(classes), np.array(counts, dtype=np.float64), Seen(source.d))
+
+    @classmethod
+    def scanned(cls, source: BlockSource, features: FeatureMap | None, stop: _core.Stop) -> Labels:
+        """One pass over the source."""
+        totals: dict[Any, float] = {}
+        seen, dtype = Seen(source.d), np.dtype(np.int64)
+        for block in source.blocks():
+            if stop.poll() and stop.reason == _core.StopReason.interrupted:
+                raise KeyboardInterrupt(
+                    f"{source.name}: stopped before all rows had been seen once: there is no model"
+                )
+            found, codes = np.unique(labels_of(block, source.name), return_inverse=True)
+            for label, total in zip(found.tolist(), np.bincount(codes, weights_of(block))):
+                totals[label] = totals.get(label, 0.0) + float(total)
+            dtype = found.dtype if dtype.kind != "U" else dtype
+            if features is not None and features.learns:
+                seen.add(block.X)
+        classes = np.array(sorted(totals))
+        if classes.dtype.kind != "U" and dtype.kind != "O":
+            classes = classes.astype(dtype)
+        return cls(classes, np.array([totals[label] for label in classes.tolist()]), seen)
+
+
+def _make_sense(labels: list[list[Any]] | None, n: int) -> bool:
+    """Whether these labels and their counts are in order, of one kind, and those of n rows."""
+    if not labels:
+        return False
+    names, counts = zip(*labels)
+    alike = len({isinstance(name, str) for name in names}) == 1
+    return alike and list(names) == sorted(set(names)) and sum(counts) == n
+
+
+def labels_of(block: Block, name: str) -> np.ndarray:
+    """The labels of a block's rows, which must be there and be equal to themselves."""
+    if block.y is None:
+        raise ValueError(f"{name}: has no labels; training needs one for each row")
+    y = np.asarray(block.y)
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        bad = int(np.flatnonzero(~np.isfinite(y))[0])
+        raise DataError(f"{name}: row {block.first + bad + 1} has label {y[bad]}; expected a class")
+    return y
+
+
+def weights_of(block: Block) -> np.ndarray:
+    """The weights of a block's rows, 1 where it has none."""
+    if block.weight is None:
+        return np.ones(block.n)
+    weight = np.asarray(block.weight, dtype=np.float64)
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        bad = int(np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))[0])
+        raise DataError(
+            f"row {block.first + bad + 1} has weight {weight[bad]}; expected a finite number >= 0"
+        )
+    return weight
+
+
+class Packing:
+    """Makes blocks ready for the core, and compares the rows of each pass with those before."""
+
+    def __init__(
+        self,
+        source: BlockSource,
+        features: FeatureMap | None,
+        bias: float,
+        labels: Labels,
+        costs: np.ndarray,
+    ) -> None:
+        self.name, self.n, self.features = source.name, source.n, features
+        self.labels, self.costs = labels, costs
+        self._totals = np.zeros(len(labels.classes))  # of this pass so far
+        self._checksum = 0  # of the rows of this pass so far
+        self._checksums: dict[int, int] = {}  # by number of rows, from passes before
+        self._seen = self._promised = RowsSeen(0, 0)
+        self._checkpoint = ""
+        blocks = source.blocks()
+        first = next(blocks, None)
+        if hasattr(blocks, "close"):
+            blocks.close()
+        if first is None:
+            raise DataError(f"{self.name}: has no rows left; expected {self.n}; open it again")
+        X: Any = self._compact(first.X)
+        core = features.in_core(X.shape[1]) if features is not None else None
+        if isinstance(X, Strings):
+            self.format = _core.string_format(bias, core)
+        else:
+            self.format = _core.row_format(view(X, bias), bias, core)
+
+    def _compact(self, X: Any) -> Any:
+        return X if self.features is None else self.features.at_reading(X)
+
+    # ------------------------------------------------------------ called by the reader's thread
+
+    def pack(self, block: Block) -> _core.PackedBlock:
+        """A block as the core takes it."""
+        if block.first == 0:
+            self._totals[:] = 0.0
+            self._checksum = 0
+        y = labels_of(block, self.name)
+        codes = np.searchsorted(self.labels.classes, y)
+        codes = np.minimum(codes, len(self.labels.classes) - 1).astype(np.int32)
+        if (self.labels.classes[codes] != y).any():
+            raise self._changed(f"rows from number {block.first + 1} on have labels that were not")
+        weights = weights_of(block)
+        packed = self._packed(block, codes, self.costs[codes] * weights)
+        self._count(block, codes, weights)
+        self._compare(block, packed)
+        return packed
+
+    def _packed(self, block: Block, codes: np.ndarray, costs: np.ndarray) -> _core.PackedBlock:
+        X = self._compact(block.X)
+        if isinstance(X, Strings):
+            return _core.pack_strings(X.letters, X.starts, block.first, codes, costs, self.format)
+        return _core.pack_rows(view(X, 0.0), block.first, codes, costs, self.format)
+
+    def _count(self, block: Block, codes: np.ndarray, weights: np.ndarray) -> None:
+        self._totals += np.bincount(codes, weights, minlength=len(self._totals))
+        if block.first + block.n == self.n and (self._totals != self.labels.totals).any():
+            raise DataError(
+                f"{self.name}: the weights of classes {self.labels.classes.tolist()} add up to "
+                f"{self._totals.tolist()}; expected {self.labels.totals.tolist()}, as its summary "
+                "says or as in an earlier pass: the data changed while it was in use, or the "
+                "summary is false; train again on data that stays as it is, or convert it again"
+            )
+
+    def _compare(self, block: Block, packed: _core.PackedBlock) -> None:
+        end, promised = block.first + block.n, self._promised
+        if block.first < promised.rows <= end:
+            rows = promised.rows - block.first
+            if packed.checksum(self._checksum, rows) != promised.checksum:
+                raise DataError(
+                    f"{self.name}: its rows are not those that the checkpoint {self._checkpoint} "
+                    "was made with; bring back the data as it was, or delete the checkpoint to "
+                    "start anew"
+                )
+        self._checksum = packed.checksum(self._checksum, block.n)
+        if self._checksums.setdefault(end, self._checksum) != self._checksum:
+            raise self._changed(f"the rows up to number {end} are not what they were")
+        self._seen = max(self._seen, RowsSeen(end, self._checksum))
+
+    def _changed(self, found: str) -> DataError:
+        return DataError(
+            f"{self.name}: {found} in an earlier pass: the data changed while it was in use; train "
+            "again on data that stays as it is"
+        )
+
+    # ------------------------------------------------------------ checkpoints
+
+    def expect(self, promised: RowsSeen, checkpoint: str) -> None:
+        """The first pass is to find the rows that a checkpoint was made with."""
+        if promised.rows > self.n:
+            raise DataError(
+                f"{checkpoint}: the checkpoint was made with {promised.rows} rows, and {self.name} "
+                f"has {self.n}; delete it to start anew, or name another file"
+            )
+        self._promised, self._checkpoint = promised, checkpoint
+
+    def seen(self) -> RowsSeen:
+        """The rows that dual variables may depend on."""
+        return max(self._seen, self._promised)

@@ -1,0 +1,177 @@
+"""From rows and labels to sparse kernel models: one basis for all classes, one run for all sizes.
+
+Estimators and commands both train here; nothing in this file needs scikit-learn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from maxmargin import _core
+from maxmargin.data.cpus import granted_cpus
+from maxmargin.losses.hinge import Hinge
+from maxmargin.models.sparse_kernel import SparseKernelModel
+from maxmargin.parameters import (
+    Options,
+    ParameterError,
+    is_number,
+    is_whole,
+    one_of,
+    positive,
+    positive_whole,
+)
+from maxmargin.problem import Progress
+from maxmargin.solvers.common.run import interruptible
+from maxmargin.solvers.kernel.coding import coding_of
+from maxmargin.solvers.kernel.gram import KERNELS, Kernel
+from maxmargin.solvers.subspace import subspace_pursuit
+from maxmargin.solvers.subspace.basis_choice import BASES, check_preimages, choice_of
+from maxmargin.solvers.subspace.preimages import Search
+from maxmargin.solvers.subspace.span import Subspace, diagonal
+from maxmargin.solvers.subspace.subspace_pursuit import Stage
+from maxmargin.training.kernel import check_gamma, gamma_of
+from maxmargin.training.targets import labels_of
+
+
+@dataclass(frozen=True)
+class SparseKernelPlan:
+    """What a machine on few basis vectors is to minimise, and how. Construction checks every value.
+
+    Parameters are those of SparseKernelSVC.
+    """
+
+    n_basis: int | Sequence[int] = 100
+    C: float = 1.0
+    kernel: str = "rbf"
+    gamma: float | str = "scale"
+    degree: int = 3
+    coef0: float = 0.0
+    basis: str = "free"
+    residual_rows: int = Search.rows
+    starts: int = Search.starts
+    restarts: int = Search.restarts
+    bounds: str = "auto"
+    class_weight: Mapping | str | None = None
+    options: Options = field(default_factory=Options)
+
+    def __post_init__(self) -> None:
+        positive("C", self.C)
+        one_of("kernel", self.kernel, KERNELS)
+        check_gamma(self.gamma)
+        for name in ("residual_rows", "starts", "restarts"):
+            positive_whole(name, getattr(self, name))
+        one_of("bounds", self.bounds, ("auto", "exact"))
+        one_of("basis", self.basis, BASES)
+        if self.basis == "free":
+            check_preimages(Kernel(self.kernel, 1.0, self.degree, self.coef0))
+        _ = self.sizes
+
+    @property
+    def sizes(self) -> list[int]:
+        """The numbers of basis vectors to stop at, increasing."""
+        given: Any = [self.n_basis] if is_number(self.n_basis) else self.n_basis
+        whole = isinstance(given, Iterable) and all(is_whole(k) and k >= 1 for k in given)
+        if not whole or len(given) == 0 or any(a >= b for a, b in pairwise(given)):
+            raise ParameterError(
+                "n_basis", "a whole number >= 1, or an increasing sequence of them", self.n_basis
+            )
+        return [int(k) for k in given]
+
+    @property
+    def search(self) -> Search:
+        return Search(int(self.residual_rows), int(self.starts), int(self.restarts))
+
+
+@dataclass(frozen=True)
+class TrainedSparseKernel:
+    """A model for each size asked for that was reached (at least one), and the runs behind them."""
+
+    path: list[SparseKernelModel]
+    stages: list[Stage]
+    gamma: float
+
+    @property
+    def model(self) -> SparseKernelModel:
+        """The largest."""
+        return self.path[-1]
+
+    @property
+    def history(self) -> list[Progress]:
+        """All problems' progress up to the largest model, one after the other."""
+        return [p for solution in self.stages[-1].solutions for p in solution.history]
+
+
+def train(
+    X, y: np.ndarray, plan: SparseKernelPlan, sample_weight: Any = None
+) -> TrainedSparseKernel:
+    """Trains on finite rows X (dense or CSR) with labels y and weights of rows.
+
+    Ctrl-C and `max_time` give the best model so far; its certificates say how good it is.
+    """
+    labels, options = labels_of(y, sample_weight, plan.class_weight), plan.options
+    classes, weights = labels.classes, labels.weights()
+    n, sizes = X.shape[0], plan.sizes
+    if plan.basis != "free" and sizes[-1] > n:
+        raise ValueError(
+            f"n_basis={sizes[-1]} vectors cannot be chosen among {n} training rows "
+            f"(basis={plan.basis!r}): ask for at most {n}, or use basis='free'"
+        )
+    gamma = gamma_of(plan.gamma, X, weights) if plan.kernel != "linear" else 1.0
+    kernel = Kernel(plan.kernel, gamma, plan.degree, plan.coef0)
+    # What overflows in a search ends in a certificate that says so.
+    with interruptible(options.max_time) as stop, np.errstate(all="ignore"):
+        pool = _core.Pool(options.threads or granted_cpus(), stop)
+        settings = options.settings(stop)
+        subspace = Subspace(X, kernel, sizes[-1], pool)
+        _check_range(subspace)
+        losses = [
+            Hinge(signs, plan.C * weights, pool)
+            for signs in coding_of(len(classes), "ovr").labels(labels.codes)
+        ]
+        choice = choice_of(plan.basis, subspace, plan.search, options.seed)
+        stages = subspace_pursuit.solve(
+            subspace, losses, choice, sizes, settings, plan.bounds == "exact"
+        )
+    vectors = subspace.basis.kept()
+    path = [_model(stage, vectors, classes, kernel, plan) for stage in stages]
+    return TrainedSparseKernel(path, stages, gamma)
+
+
+def _check_range(subspace: Subspace) -> None:
+    """Refuses rows whose kernel values float64 cannot hold."""
+    kernel, largest = subspace.kernel, float(subspace.norms.max(initial=0.0))
+    if not np.isfinite(diagonal(kernel, np.float64(largest))):
+        raise ValueError(
+            f"kernel values of these rows overflow: the longest has a squared norm of "
+            f"{largest:.2g} and the kernel is {kernel.name!r}. Scale the features, or take a "
+            "smaller gamma or degree"
+        )
+
+
+def _model(stage: Stage, vectors, classes, kernel: Kernel, plan) -> SparseKernelModel:
+    names = ("basis", "kernel", "degree", "coef0", "residual_rows", "starts", "restarts", "bounds")
+    parameters = {name: getattr(plan, name) for name in (*names, "class_weight")} | {
+        "n_basis": stage.k if stage.k else plan.sizes[0],
+        "C": float(plan.C),
+        "gamma": float(kernel.gamma),
+        "tol": plan.options.tol,
+        "max_iter": plan.options.max_iter,
+        "random_state": plan.options.seed or None,
+    }
+    beta = np.zeros((stage.k, len(stage.solutions)))
+    for p, solution in enumerate(stage.solutions):  # a run that was stopped may know fewer vectors
+        beta[: len(solution.beta), p] = solution.beta
+    return SparseKernelModel(
+        kernel,
+        vectors[: stage.k],
+        beta,
+        classes,
+        tuple(solution.certificate for solution in stage.solutions),
+        tuple(solution.bounds for solution in stage.solutions),
+        parameters=parameters,
+    )

@@ -1,0 +1,140 @@
+"""What is to be learned: labels, weights and query ids, checked and turned into problems.
+
+s_i      weight of row i: its sample weight times the weight of its class
+C_i      C s_i, what a unit of loss costs there
+coding   two classes are one problem; more are one against the rest each, or one a pair
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from maxmargin.parameters import ParameterError, is_number
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The classes of the rows, and what each row weighs (None: 1)."""
+
+    classes: np.ndarray
+    codes: np.ndarray
+    weight: np.ndarray | None = None
+
+    @property
+    def n(self) -> int:
+        return len(self.codes)
+
+    def weights(self) -> np.ndarray:
+        """``s_i``, always as an array."""
+        return np.ones(self.n) if self.weight is None else self.weight
+
+    def costs(self, C: float) -> np.ndarray:
+        """``C_i = C s_i``"""
+        return np.full(self.n, float(C)) if self.weight is None else C * self.weight
+
+    def without(self, rows: np.ndarray) -> Labels:
+        """The same with these rows left out: they weigh nothing."""
+        weight = self.weights().copy()
+        weight[rows] = 0.0
+        return replace(self, weight=weight)
+
+    @property
+    def positives(self) -> list[int]:
+        """The positive class of each problem: one problem for two classes, else one each."""
+        return [1] if len(self.classes) == 2 else list(range(len(self.classes)))
+
+    def signs(self, k: int) -> np.ndarray:
+        """+1 for the rows of the k-th problem's class, -1 for the others."""
+        return np.where(self.codes == self.positives[k], 1.0, -1.0)
+
+
+def labels_of(
+    y: np.ndarray,
+    sample_weight: Any = None,
+    class_weight: Mapping | str | None = None,
+) -> Labels:
+    """Classes, codes and weights of rows, of which two classes must weigh something."""
+    classes = np.unique(y)
+    check_classes(classes)
+    codes = codes_of(y, classes)
+    weight = checked_weights(sample_weight, len(codes))
+    total = np.bincount(codes, weight, minlength=len(classes))
+    check_classes(classes[total > 0], " among rows of positive weight")
+    if class_weight is not None:
+        factors = class_factors(classes, total, class_weight)[codes]
+        weight = factors if weight is None else weight * factors
+    return Labels(classes, codes, weight)
+
+
+def check_classes(classes: np.ndarray, where: str = "") -> None:
+    """Refuse fewer than two."""
+    if len(classes) >= 2:
+        return
+    found = f"one class only{where}, {classes[0]}" if len(classes) else f"no class{where}"
+    raise ValueError(f"y has {found}; training needs at least two classes")
+
+
+def codes_of(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """The place of each label among the classes; faster than the inverse that unique gives."""
+    return (y == classes[1]).astype(np.intp) if len(classes) == 2 else np.searchsorted(classes, y)
+
+
+def checked_weights(sample_weight: Any, n: int) -> np.ndarray | None:
+    """One finite weight >= 0 per row, some of them positive; a number stands for all rows."""
+    if sample_weight is None:
+        return None
+    if is_number(sample_weight):
+        sample_weight = np.full(n, float(sample_weight))
+    weight = np.require(sample_weight, np.float64, ["C", "A"])
+    if weight.shape != (n,):
+        raise ValueError(
+            f"sample_weight has shape {weight.shape}; expected ({n},), one weight per row"
+        )
+    good = np.isfinite(weight) & (weight >= 0)
+    if not good.all():
+        bad = int(np.argmin(good))
+        raise ValueError(
+            f"sample_weight[{bad}] is {weight[bad]}; expected finite weights, none negative"
+        )
+    if not weight.any():
+        raise ValueError("every sample_weight is zero; expected rows of positive weight")
+    return weight
+
+
+def class_factors(
+    classes: np.ndarray, total: np.ndarray, class_weight: Mapping | str | None
+) -> np.ndarray:
+    """What the rows of each class count for, given the sum of the weights of each."""
+    if class_weight is None:
+        return np.ones(len(classes))
+    if class_weight == "balanced":
+        return total.sum() / (len(classes) * np.where(total > 0, total, 1.0))
+    if not isinstance(class_weight, Mapping):
+        raise ParameterError("class_weight", "a dict, 'balanced' or None", class_weight)
+    labels = classes.tolist()
+    for label, weight in class_weight.items():
+        if label not in labels:
+            shown = ", ".join(map(str, labels[:10])) + (", ..." if len(labels) > 10 else "")
+            raise ValueError(
+                f"class_weight names {label}, which is not a label in y (labels: {shown})"
+            )
+        if not (is_number(weight) and 0 <= weight < np.inf):
+            raise ValueError(f"class_weight of label {label} must be a number >= 0; got {weight!r}")
+    return np.array([class_weight.get(label, 1.0) for label in labels], dtype=np.float64)
+
+
+def checked_queries(qid: Any, n: int) -> np.ndarray | None:
+    """Query ids, one per row, in any order."""
+    if qid is None:
+        return None
+    qid = np.asarray(qid)
+    if qid.shape != (n,):
+        raise ValueError(f"qid has shape {qid.shape}; expected ({n},), one query id per row")
+    missing = qid.dtype.kind == "f" and not np.all(np.isfinite(qid))
+    if missing or (qid.dtype.kind == "O" and any(q is None or q != q for q in qid.tolist())):
+        raise ValueError("qid has a value that is not a number; expected a query id in every row")
+    return qid

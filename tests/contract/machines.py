@@ -1,0 +1,107 @@
+"""Every estimator and every kind of command, by name, with data it can learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import maxmargin
+
+ROWS, FEATURES, QUERY = 60, 4, 6
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What a fit is given."""
+
+    X: np.ndarray
+    y: np.ndarray
+    more: dict[str, Any] = field(default_factory=dict)
+
+
+def classes(labels=(0, 1)) -> Rows:
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(ROWS, FEATURES)) * 64) / 64  # as exact in float32
+    X[0] = 1.0  # no feature is missing from a sparse file
+    score = X @ rng.normal(size=FEATURES) + 0.3 * rng.normal(size=ROWS)
+    places = np.searchsorted(np.quantile(score, np.arange(1, len(labels)) / len(labels)), score)
+    return Rows(X, np.asarray(labels)[places])
+
+
+def grades() -> Rows:
+    return classes((0, 1, 2))
+
+
+def queries() -> Rows:
+    rows = grades()
+    return Rows(rows.X, rows.y, {"qid": np.arange(ROWS) // QUERY})
+
+
+@dataclass(frozen=True)
+class Machine:
+    """An estimator with parameters that make it quick, and the rows it learns from."""
+
+    make: Callable[..., Any]
+    rows: Callable[[], Rows]
+    kind: str | None = None  # of the command that trains the same machine
+    options: tuple[str, ...] = ()  # that the command needs for it
+    agreement: float = 2e-5  # of objectives on sparse and dense rows, at tol 1e-5
+
+    def fit(self, given: Rows | None = None, **parameters: Any) -> Any:
+        given = given or self.rows()
+        return self.make(**parameters).fit(given.X, given.y, **given.more)
+
+    def takes(self, name: str) -> bool:
+        return name in self.make().get_params()
+
+
+def _with(estimator: Any, **quick: Any) -> Callable[..., Any]:
+    return lambda **parameters: estimator(**{**quick, **parameters})
+
+
+MACHINES = {
+    "LinearSVC": Machine(maxmargin.LinearSVC, classes, "linear"),
+    "LinearSVC-dual": Machine(_with(maxmargin.LinearSVC, solver="dual"), classes),
+    "LinearSVC-ocas": Machine(_with(maxmargin.LinearSVC, solver="ocas"), classes),
+    "LinearSVCCV": Machine(_with(maxmargin.LinearSVCCV, Cs=[0.1, 1.0], cv=3), classes),
+    "RankSVM": Machine(maxmargin.RankSVM, queries, "rank"),
+    "OrdinalSVC": Machine(maxmargin.OrdinalSVC, grades, "ordinal"),
+    "MeasureSVC": Machine(
+        _with(maxmargin.MeasureSVC, measure="roc_auc"), classes, "measure", ("--measure", "roc_auc")
+    ),
+    "KernelSVC": Machine(
+        _with(maxmargin.KernelSVC, gamma=0.5), classes, "kernel", ("--gamma", "0.5")
+    ),
+    "KernelSVCCV": Machine(
+        _with(maxmargin.KernelSVCCV, Cs=[0.1, 1.0], gammas=[0.1, 1.0], cv=3), classes
+    ),
+    "SparseKernelSVC": Machine(
+        _with(maxmargin.SparseKernelSVC, n_basis=5, gamma=0.5),
+        classes,
+        "sparse-kernel",
+        ("--n-basis", "5", "--gamma", "0.5"),
+        agreement=5e-3,  # basis vectors are sought otherwise among sparse rows
+    ),
+    "StreamSVC": Machine(maxmargin.StreamSVC, classes, "stream"),
+}
+CLASSIFIERS = [name for name, machine in MACHINES.items() if machine.takes("class_weight")]
+KINDS = {machine.kind: machine for machine in MACHINES.values() if machine.kind is not None}
+
+
+def taking(parameter: str) -> list[str]:
+    """The estimators that have a parameter."""
+    return [name for name, machine in MACHINES.items() if machine.takes(parameter)]
+
+
+def write_svmlight(path, given: Rows, weight: np.ndarray | None = None) -> None:
+    """The rows as text, with query ids where there are some."""
+    qid = given.more.get("qid")
+    lines = []
+    for i, (row, label) in enumerate(zip(given.X, given.y)):
+        query = "" if qid is None else f" qid:{qid[i] + 1}"
+        entries = " ".join(f"{j + 1}:{value!r}" for j, value in enumerate(row.tolist()) if value)
+        lines.append(f"{label}{query} {entries}")
+    path.write_text("\n".join(lines) + "\n")

@@ -1,0 +1,274 @@
+"""Random problems for every estimator: mostly small, some benign, some as hostile as data get."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tests.refute.problem import Problem
+
+KINDS = (
+    "linear-auto",
+    "linear-newton",
+    "linear-dual",
+    "linear-ocas",
+    "linear-cpa",
+    "linear-file",
+    "linear-cv",
+    "rank",
+    "ordinal",
+    "measure",
+    "kernel",
+    "kernel-precomputed",
+    "kernel-callable",
+    "kernel-cv",
+    "sparse-kernel",
+    "stream",
+    "stream-file",
+)
+MEASURES = ("f1", "fbeta", "prbep", "precision_at_k", "recall_at_k", "roc_auc", "error")
+FILES = ("svm", "csv", "parquet", "arrow")
+SECONDS = 1.0  # for a fit that no other limit ends
+PATIENT, ENOUGH = 20.0, 60  # seconds and iterations for fits whose verdict must repeat
+
+
+def draw(kind: str, seed: int, index: int, quick: bool = False) -> Problem:
+    """Problem number `index`, the same whenever and wherever it is drawn.
+
+    Quick ones have few rows, and end by counts, not by the clock, so that verdicts repeat.
+    """
+    rng = np.random.default_rng([seed, KINDS.index(kind), index])
+    n = (
+        int(rng.integers(12 if kind.endswith("-cv") else 2, 20))
+        if quick
+        else number_of_rows(rng, kind)
+    )
+    y = labels(rng, kind, n)
+    X = scaled(rng, features(rng, n, y), kind)
+    weight = weights(rng, n)
+    qid = None
+    if kind == "rank" and rng.random() < 0.5:
+        qid = rng.integers(0, max(1, n // int(rng.integers(1, 9))), n)
+    options = common_options(rng) | OPTIONS[kind.split("-")[0]](rng, kind, y)
+    if quick:
+        options["max_time"] = PATIENT
+        options["max_iter"] = min(options.get("max_iter", ENOUGH), ENOUGH)
+    if kind.endswith("-cv"):
+        options.pop("C", None)
+    layout = str(rng.choice(FILES if kind.endswith("-file") else ("C", "F", "csr")))
+    if kind in ("kernel-precomputed", "kernel-callable"):
+        layout = "C"
+    if layout == "svm":  # such text has no weights
+        weight = None
+    return Problem(kind, X, y, weight, qid, layout, options)
+
+
+def chance(rng, share: float) -> bool:
+    return bool(rng.random() < share)
+
+
+def decades(rng, low: float, high: float) -> float:
+    """A number between 10^low and 10^high, short enough to read."""
+    return float(f"{10 ** rng.uniform(low, high):.3g}")
+
+
+def number_of_rows(rng, kind: str) -> int:
+    low = 12 if kind.endswith("-cv") else 2
+    size = rng.random()
+    if size < 0.8:
+        return int(rng.integers(low, 31))
+    if size < 0.96:
+        return int(rng.integers(31, 151))
+    most = 1000 if kind.split("-")[0] in ("linear", "stream", "kernel") else 400
+    return int(rng.integers(151, most + 1))
+
+
+def labels(rng, kind: str, n: int) -> np.ndarray:
+    if kind == "rank":
+        grades = rng.integers(0, int(rng.choice([2, 3, 5])), n)
+        return (rng.normal(size=n).round(2) if chance(rng, 0.3) else grades).astype(float)
+    classes = int(rng.choice([2, 2, 2, 3, 4])) if n >= 12 else 2
+    y = rng.integers(0, classes, n)
+    if chance(rng, 0.2):  # one class is rare
+        y = np.where(chance_each(rng, n, 0.9), 0, y)
+    least = 4 if kind.endswith("-cv") else 1
+    for k in range(classes):  # every class is there, often enough for folds
+        y[k * least : (k + 1) * least] = k
+    if chance(rng, 0.2):
+        return np.array(["a", "b", "c", "d"])[y] if not kind.endswith("-file") else 2 * y - 1
+    return y
+
+
+def chance_each(rng, n: int, share: float) -> np.ndarray:
+    return rng.random(n) < share
+
+
+def features(rng, n: int, y: np.ndarray) -> np.ndarray:
+    d = int(rng.choice([1, 1, 2, 2, 3, 5, 8, 20]))
+    shape = rng.choice(["normal", "normal", "integer", "binary", "one-hot", "line"])
+    if shape == "normal":
+        X = rng.normal(size=(n, d))
+    elif shape == "integer":
+        X = rng.integers(-2, 3, (n, d)).astype(float)
+    elif shape == "binary":
+        X = (rng.random((n, d)) < 0.3).astype(float)
+    elif shape == "one-hot":
+        X = np.eye(d)[rng.integers(0, d, n)]
+    else:  # all features are multiples of one
+        X = np.outer(rng.normal(size=n), rng.normal(size=d))
+    if chance(rng, 0.6):  # something to learn
+        signal = np.unique(y, return_inverse=True)[1] - 0.5
+        X[:, 0] += decades(rng, -1, 1) * signal
+    if chance(rng, 0.3) and n > 3:  # equal rows, of equal and of other labels
+        X[rng.integers(0, n, n // 2)] = X[rng.integers(0, n, n // 2)]
+    if chance(rng, 0.2):
+        X[chance_each(rng, n, 0.3)] = 0.0
+    if chance(rng, 0.1):
+        X[:, rng.integers(d)] = 0.0
+    if chance(rng, 0.1):
+        X += decades(rng, 0, 4)
+    return X
+
+
+def scaled(rng, X: np.ndarray, kind: str) -> np.ndarray:
+    """In float64 or float32, sometimes of sizes no one should use."""
+    small = chance(rng, 0.3) or kind.endswith("-file")
+    size = rng.random()
+    most = 36 if small else 150
+    if size < 0.2:
+        X = X * decades(rng, -6, 6)
+    elif size < 0.28:
+        X = X * decades(rng, -most, most)
+    elif size < 0.33:
+        X = X * 10.0 ** rng.integers(-8, 9, X.shape[1])
+    elif size < 0.35:
+        X = X * 10.0 ** rng.integers(-most, most + 1, X.shape[1])
+    with np.errstate(over="ignore"):  # infinity is for the estimator to refuse
+        return X.astype(np.float32) if small else X
+
+
+def weights(rng, n: int) -> np.ndarray | None:
+    shape = rng.random()
+    if shape < 0.6:
+        return None
+    if shape < 0.7:
+        weight = rng.integers(0, 4, n).astype(float)
+    elif shape < 0.8:
+        weight = rng.random(n).round(3) * 2
+    elif shape < 0.9:
+        weight = np.array([decades(rng, -6, 6) for _ in range(n)])
+    else:
+        weight = np.where(chance_each(rng, n, 0.5), 0.0, decades(rng, -3, 6))
+    weight[: max(2, n // 8)] += 1.0  # most often both classes count
+    return weight
+
+
+def constant(rng) -> float:
+    """C"""
+    return decades(rng, -8, 8) if chance(rng, 0.3) else decades(rng, -2, 4)
+
+
+def common_options(rng) -> dict[str, Any]:
+    options: dict[str, Any] = {
+        "C": constant(rng),
+        "tol": float(rng.choice([1e-1, 1e-2, 1e-3, 1e-3, 1e-4, 1e-6, 1e-9])),
+        "n_jobs": 2 if chance(rng, 0.1) else 1,
+        "max_time": SECONDS,
+    }
+    end = rng.random()
+    if end < 0.1:
+        options["max_iter"] = int(rng.integers(1, 30))
+    elif end < 0.16:
+        options["stop_after"] = int(rng.integers(1, 6))
+    elif end < 0.24:
+        options["max_time"] = decades(rng, -5, -1)
+    return options
+
+
+def class_weight(rng, y: np.ndarray) -> dict[str, Any]:
+    if chance(rng, 0.8):
+        return {}
+    if chance(rng, 0.5):
+        return {"class_weight": "balanced"}
+    return {"class_weight": {c: decades(rng, -3, 3) for c in np.unique(y).tolist()}}
+
+
+def intercept(rng) -> dict[str, Any]:
+    if chance(rng, 0.4):
+        return {"fit_intercept": False}
+    return {"intercept_scaling": decades(rng, -3, 3)} if chance(rng, 0.3) else {}
+
+
+def linear_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
+    options = intercept(rng) | class_weight(rng, y)
+    method = kind.removeprefix("linear-")
+    if method == "file":
+        options["solver"] = str(rng.choice(["ocas", "cpa"]))
+    elif method == "cv":
+        options |= {"solver": "auto", "Cs": [constant(rng) for _ in range(3)], "cv": 2}
+    else:
+        options["solver"] = method
+        if chance(rng, 0.1):
+            options["warm_from"] = constant(rng)
+    return options
+
+
+def scoring_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
+    options: dict[str, Any] = {"solver": str(rng.choice(["ocas", "cpa"]))}
+    if chance(rng, 0.1):
+        options["warm_from"] = constant(rng)
+    if kind != "rank":
+        options |= class_weight(rng, y)
+    if kind == "measure":
+        options |= {"measure": str(rng.choice(MEASURES))} | intercept(rng)
+        if options["measure"] == "fbeta":
+            options["beta"] = decades(rng, -1, 1)
+        if options["measure"].endswith("at_k"):
+            options["k"] = round(float(rng.uniform(0.05, 0.95)), 2)
+    return options
+
+
+def kernel_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
+    options = class_weight(rng, y)
+    options["kernel"] = str(rng.choice(["rbf", "rbf", "laplacian", "poly", "linear"]))
+    gamma = decades(rng, -6, 6) if chance(rng, 0.4) else decades(rng, -2, 1)
+    if options["kernel"] == "poly":
+        options |= {"degree": int(rng.integers(1, 5)), "coef0": float(rng.choice([0.0, 1.0]))}
+    if kind == "sparse-kernel":
+        rows = chance(rng, 0.5) or options["kernel"] == "laplacian"
+        basis = ["training", "nystroem", "cholesky"] if rows else ["free"]
+        options["basis"] = str(rng.choice(basis))
+        options["n_basis"] = int(rng.integers(1, min(25, len(y) + 2)))
+        return options | {"gamma": gamma}
+    options["multi_class"] = str(rng.choice(["ovr", "ovo"]))
+    options["working_set"] = int(rng.choice([7, 7, 7, 1, 2, 16, 48]))
+    options["cold_start"] = str(rng.choice(["auto", "auto", "I0", "I1"]))
+    if chance(rng, 0.3):
+        options["stopping"] = "clipped"
+    if chance(rng, 0.1):
+        options["memory"] = 4 * 16 * max(32, len(y))  # too little for the matrix
+    if kind == "kernel-cv":
+        return options | {"Cs": [constant(rng) for _ in range(3)], "gammas": [gamma, 1.0], "cv": 2}
+    if kind == "kernel-precomputed" and chance(rng, 0.15):
+        options["indefinite"] = decades(rng, -3, 0)
+    return options | {"gamma": gamma if chance(rng, 0.8) else str(rng.choice(["scale", "auto"]))}
+
+
+def stream_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
+    options = intercept(rng) | class_weight(rng, y)
+    if chance(rng, 0.2):
+        options["alpha_dtype"] = "float32"
+    memory = 100_000 if chance(rng, 0.1) else 10_000_000
+    return options | {"memory": memory, "deterministic": True}
+
+
+OPTIONS = {
+    "linear": linear_options,
+    "rank": scoring_options,
+    "ordinal": scoring_options,
+    "measure": scoring_options,
+    "kernel": kernel_options,
+    "sparse": kernel_options,
+    "stream": stream_options,
+}

@@ -1,0 +1,380 @@
+"""How each estimator is fitted, and what its fitted attributes claim.
+
+A claim is a certificate, the value of the model it is about, and the values of other machines of
+the same problem: those of an independent solver where the problem is small, else those of another
+solver of the package. Everything is evaluated from attributes that any user sees.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import maxmargin
+from maxmargin import data
+from tests.refute import optimum
+from tests.refute.arithmetic import (
+    UNIT,
+    Long,
+    Measure,
+    Value,
+    hinge,
+    kernel_matrix,
+    kernel_scores,
+    linear_scores,
+    long,
+    pair_costs,
+    ranks,
+)
+from tests.refute.problem import Problem
+
+SMALL = 400  # dual variables that the independent solver takes on
+
+ESTIMATORS = {
+    "linear": "LinearSVC",
+    "linear-cv": "LinearSVCCV",
+    "rank": "RankSVM",
+    "ordinal": "OrdinalSVC",
+    "measure": "MeasureSVC",
+    "kernel": "KernelSVC",
+    "kernel-cv": "KernelSVCCV",
+    "sparse": "SparseKernelSVC",
+    "stream": "StreamSVC",
+}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a certificate is about: the value of its machine, and by `others` values of other
+    machines; `exact` gives those of machines outside a basis too."""
+
+    certificate: Any
+    value: Value
+    others: Callable[[], list[Value]]
+    exact: Callable[[], list[Value]] | None = None
+
+
+# ---------------------------------------------------------------- fitting
+
+
+def estimator_of(problem: Problem) -> Any:
+    name = ESTIMATORS.get(problem.kind) or ESTIMATORS[problem.kind.split("-")[0]]
+    options = {
+        k: v
+        for k, v in problem.options.items()
+        if k not in ("stop_after", "warm_from", "indefinite")
+    }
+    if "stop_after" in problem.options:
+        options["callback"] = stopping_callback(problem.options["stop_after"])
+    if problem.kind == "kernel-callable":
+        options["kernel"] = plain_kernel(problem)
+    if problem.kind == "kernel-precomputed":
+        options["kernel"] = "precomputed"
+    return getattr(maxmargin, name)(**options)
+
+
+def stopping_callback(calls: int) -> Callable[[Any], bool]:
+    counter = itertools.count(1)
+    return lambda progress: next(counter) >= calls
+
+
+def plain_kernel(problem: Problem):
+    """The kernel as a function in float64."""
+
+    def kernel(A, B):
+        return to_float64(kernel_of(problem, A, B, gamma_of(problem))[0])
+
+    return kernel
+
+
+def to_float64(K: np.ndarray) -> np.ndarray:
+    """Infinite where float64 ends; an estimator is to say so."""
+    with np.errstate(over="ignore"):
+        return K.astype(np.float64)
+
+
+def gamma_of(problem: Problem) -> float:
+    """For kernels that are not told a gamma."""
+    gamma = problem.options.get("gamma", 1.0)
+    return 1.0 if isinstance(gamma, str) else gamma
+
+
+def kernel_of(problem: Problem, A, B, gamma: float) -> tuple[np.ndarray, np.ndarray]:
+    options = problem.options
+    return kernel_matrix(
+        options.get("kernel", "rbf"),
+        dense(A),
+        dense(B),
+        gamma,
+        options.get("degree", 3),
+        options.get("coef0", 0.0),
+    )
+
+
+def dense(X) -> np.ndarray:
+    return X.toarray() if sp.issparse(X) else np.asarray(X)
+
+
+def given_matrix(problem: Problem) -> np.ndarray:
+    """The precomputed matrix; `indefinite` takes a rank-one matrix away from it."""
+    K = to_float64(kernel_of(problem, problem.X, problem.X, gamma_of(problem))[0])
+    share = problem.options.get("indefinite", 0.0)
+    if share and np.isfinite(K).all():
+        v = np.where(np.arange(len(K)) % 2, 1.0, -1.0) / np.sqrt(len(K))
+        K = K - share * np.diagonal(K).max() * np.outer(v, v)
+    return K
+
+
+def is_indefinite(K: np.ndarray) -> bool:
+    """Beyond what rounding can do to a positive semidefinite matrix."""
+    if not np.isfinite(K).all():
+        return False
+    eigenvalues = np.linalg.eigvalsh(K / max(np.abs(K).max(), 1e-300))
+    return bool(eigenvalues[0] < -1e-5 * max(eigenvalues[-1], 1e-300))
+
+
+def fit(problem: Problem) -> Any:
+    """The fitted estimator."""
+    estimator = estimator_of(problem)
+    if problem.kind.endswith("-file"):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"rows.{problem.layout}"
+            dataset = data.Dataset(X=problem.X, y=problem.y, weight=problem.weight)
+            if problem.layout == "svm":
+                dataset.X = sp.csr_matrix(problem.X)
+            data.save(dataset, path)
+            source = data.open_source(path, n_features=width_of_text(problem))
+            return estimator.fit(source)
+    X = given_matrix(problem) if problem.kind == "kernel-precomputed" else problem.rows
+    more = {} if problem.kind != "rank" else {"qid": problem.qid}
+    if "warm_from" in problem.options:
+        C, stop = estimator.C, estimator.callback
+        estimator.set_params(C=problem.options["warm_from"], warm_start=True, callback=None)
+        estimator.fit(X, problem.y, sample_weight=problem.weight, **more)
+        estimator.set_params(C=C, callback=stop)
+    return estimator.fit(X, problem.y, sample_weight=problem.weight, **more)
+
+
+def width_of_text(problem: Problem) -> int | None:
+    return problem.X.shape[1] if problem.layout == "svm" else None
+
+
+# ---------------------------------------------------------------- claims
+
+
+def claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
+    """One for every binary problem, in the order of `certificates_`."""
+    family = problem.kind.split("-")[0]
+    return CLAIMS[family](problem, estimator)
+
+
+def weights_of(problem: Problem) -> np.ndarray:
+    """s_i: weights of rows times those of classes; "balanced" classes weigh the same in all."""
+    weight = np.ones(problem.n, dtype=Long) if problem.weight is None else long(problem.weight)
+    by_class = problem.options.get("class_weight")
+    if by_class is None:
+        return weight
+    classes, codes = np.unique(problem.y, return_inverse=True)
+    if by_class == "balanced":
+        total = np.array([weight[codes == k].sum() for k in range(len(classes))])
+        factors = total.sum() / (len(classes) * np.where(total > 0, total, 1))
+    else:
+        factors = long([by_class.get(c, 1.0) for c in classes.tolist()])
+    return weight * factors[codes]
+
+
+def signs_of(problem: Problem, estimator: Any) -> list[np.ndarray]:
+    """The labels of every binary problem, -1, 0 or +1."""
+    classes, codes = np.unique(problem.y, return_inverse=True)
+    if len(classes) == 2:
+        return [np.where(codes == 1, 1, -1)]
+    if problem.options.get("multi_class") == "ovo":
+        pairs = itertools.combinations(range(len(classes)), 2)
+        return [np.where(codes == a, 1, np.where(codes == b, -1, 0)) for a, b in pairs]
+    return [np.where(codes == k, 1, -1) for k in range(len(classes))]
+
+
+def C_of(problem: Problem, estimator: Any) -> float:
+    return estimator.C_ if problem.kind.endswith("-cv") else estimator.C
+
+
+def with_constant(problem: Problem) -> tuple[np.ndarray, np.longdouble]:
+    """X with the constant feature of the intercept, and that constant (0: there is none)."""
+    X = long(problem.X)
+    constant = Long(problem.options.get("intercept_scaling", 1.0))
+    if not problem.options.get("fit_intercept", True):
+        return X, Long(0)
+    return np.column_stack([X, np.full(len(X), constant)]), constant
+
+
+def weights_with_constant(coef, intercept, constant) -> np.ndarray:
+    return np.append(long(coef), Long(intercept) / constant) if constant else long(coef)
+
+
+def linear_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
+    X, constant = with_constant(problem)
+    cost = Long(C_of(problem, estimator)) * weights_of(problem)
+    for k, y in enumerate(signs_of(problem, estimator)):
+        w = weights_with_constant(estimator.coef_[k], estimator.intercept_[k], constant)
+        yield hinge_claim(estimator.certificates_[k], X, y, cost, w)
+
+
+def hinge_claim(certificate, X, y, cost, w) -> Claim:
+    def value(w) -> Value:
+        scores = linear_scores(X, w)
+        return scores.plus(hinge(scores, y, cost))
+
+    def others() -> list[Value]:
+        if np.sum(cost > 0) <= SMALL:
+            return [value(optimum.least_hinge(X, long(y), cost))]
+        return [value(w) for w in rival_weights(X, y, cost)]
+
+    return Claim(certificate, value(w), others)
+
+
+def rival_weights(X, y, cost) -> list[np.ndarray]:
+    """w by Newton's method at a small tolerance; none where the data are too large for float64."""
+    rival = maxmargin.LinearSVC(solver="newton", tol=1e-6, max_time=2.0, fit_intercept=False)
+    with warnings.catch_warnings(), contextlib.suppress(ValueError):
+        warnings.simplefilter("ignore")
+        rival.fit(X.astype(np.float64), y, sample_weight=cost.astype(np.float64))
+    if not hasattr(rival, "coef_"):
+        return []
+    return [long(rival.coef_[0])]
+
+
+def rank_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
+    y, weight = problem.y, weights_of(problem)
+    if problem.kind == "ordinal":
+        y = np.unique(y, return_inverse=True)[1]
+    cost = pair_costs(y, estimator.C, problem.qid, weight)
+    yield ranking_claim(problem, estimator.certificates_[0], cost, estimator.coef_[0])
+
+
+def ranking_claim(problem: Problem, certificate, cost, w) -> Claim:
+    X = long(problem.X)
+
+    def value(w) -> Value:
+        scores = linear_scores(X, w)
+        return scores.plus(ranks(scores, cost))
+
+    def others() -> list[Value]:
+        small = np.count_nonzero(cost) <= SMALL
+        return [value(optimum.least_ranks(X, cost))] if small else []
+
+    return Claim(certificate, value(w), others)
+
+
+def measure_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
+    name, options = problem.options["measure"], problem.options
+    of_order = name in ("prbep", "roc_auc")
+    X, constant = (long(problem.X), Long(0)) if of_order else with_constant(problem)
+    s = weights_of(problem)
+    for k, y in enumerate(signs_of(problem, estimator)):
+        certificate = estimator.certificates_[k]
+        w = weights_with_constant(estimator.coef_[k], estimator.learned_intercept_[k], constant)
+        if name == "error":
+            yield hinge_claim(certificate, X, y, Long(estimator.C) * s, w)
+        elif name == "roc_auc":
+            cost = pair_costs(y, estimator.C, None, s)
+            yield ranking_claim(problem, certificate, cost, w)
+        else:
+            weight = None if np.all(s == 1) else s
+            beta, k = options.get("beta", 1.0), options.get("k")
+            measure = Measure(name, y, estimator.C, beta, k, weight)
+            yield measure_claim(certificate, X, measure, w)
+
+
+def measure_claim(certificate, X, measure: Measure, w) -> Claim:
+    def value(w) -> Value:
+        scores = linear_scores(X, w)
+        return scores.plus(measure.loss(scores))
+
+    def others() -> list[Value]:
+        return [value(optimum.least_measure(X, measure))] if len(X) <= 30 else []
+
+    return Claim(certificate, value(w), others)
+
+
+def kernel_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
+    if problem.kind == "kernel-precomputed":
+        whole = long(given_matrix(problem))
+        support = np.asarray(estimator.support_)
+        K, inner = (M[:, support] for M in (whole, whole[support]))
+        errors = UNIT * np.abs(K), UNIT * np.abs(inner)
+        square = whole, UNIT * np.abs(whole)
+    else:
+        gamma = gamma_of(problem) if problem.kind == "kernel-callable" else estimator.gamma_
+        vectors = dense(estimator.support_vectors_).reshape(-1, problem.X.shape[1])
+        K, error = kernel_of(problem, problem.X, vectors, gamma)
+        inner, inner_error = kernel_of(problem, vectors, vectors, gamma)
+        errors = error, inner_error
+        square = None
+        if problem.n <= SMALL:
+            square = kernel_of(problem, problem.X, problem.X, gamma)
+    cost = Long(C_of(problem, estimator)) * weights_of(problem)
+    for k, y in enumerate(signs_of(problem, estimator)):
+        scores = kernel_scores(K, errors[0], (inner, errors[1]), estimator.dual_coef_[k])
+        value = scores.plus(hinge(scores, y, cost * (y != 0)))
+        yield Claim(estimator.certificates_[k], value, exact_machines(square, y, cost))
+
+
+def exact_machines(square, y, cost) -> Callable[[], list[Value]]:
+    """Values of machines on all rows, given their kernel matrix with its errors."""
+
+    def values() -> list[Value]:
+        if square is None or len(y) > SMALL:
+            return []
+        K, error = square
+        beta = optimum.least_kernel_hinge(K, long(y), cost)
+        scores = kernel_scores(K, error, square, beta)
+        return [scores.plus(hinge(scores, y, cost * (y != 0)))]
+
+    return values
+
+
+def sparse_kernel_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
+    vectors = dense(estimator.basis_vectors_)
+    K, error = kernel_of(problem, problem.X, vectors, estimator.gamma_)
+    inner = kernel_of(problem, vectors, vectors, estimator.gamma_)
+    square = None
+    if problem.n <= SMALL:
+        square = kernel_of(problem, problem.X, problem.X, estimator.gamma_)
+    cost = Long(estimator.C) * weights_of(problem)
+    for k, y in enumerate(signs_of(problem, estimator)):
+
+        def value(beta, y=y) -> Value:
+            scores = kernel_scores(K, error, inner, beta)
+            return scores.plus(hinge(scores, y, cost))
+
+        def others(y=y, value=value) -> list[Value]:
+            if problem.n > SMALL:
+                return []
+            return [value(optimum.least_in_span(K, inner[0], long(y), cost))]
+
+        yield Claim(
+            estimator.certificates_[k],
+            value(estimator.dual_coef_[k]),
+            others,
+            exact_machines(square, y, cost),
+        )
+
+
+CLAIMS = {
+    "linear": linear_claims,
+    "stream": linear_claims,
+    "rank": rank_claims,
+    "ordinal": rank_claims,
+    "measure": measure_claims,
+    "kernel": kernel_claims,
+    "sparse": sparse_kernel_claims,
+}
