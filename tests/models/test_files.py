@@ -7,8 +7,10 @@ import pytest
 from safetensors.numpy import load as tensors_of
 from safetensors.numpy import save as to_bytes
 
-from maxmargin.models import LinearModel, load_model, save
-from maxmargin.models.files import FORMAT, Kind, is_model, register_estimator, register_kind
+from maxmargin.models import LinearModel, Model, load_model, save
+from maxmargin.models import base as model_base
+from maxmargin.models.contents import Floats, stored
+from maxmargin.models.files import FORMAT, is_model, register_estimator
 from maxmargin.models.files import load as load_estimator
 
 
@@ -223,14 +225,20 @@ def test_what_is_no_model_is_not_saved(tmp_path):
 def test_a_new_kind_and_its_estimator_register_themselves(tmp_path, monkeypatch):
     from maxmargin.models import files
 
-    monkeypatch.setattr(files, "_kinds", dict(files._kinds))
+    monkeypatch.setattr(model_base, "_kinds", dict(model_base._kinds))
     monkeypatch.setattr(files, "_estimators", {})
 
-    @dataclasses.dataclass
-    class Mean:
-        value: np.ndarray
+    @dataclasses.dataclass(frozen=True)
+    class Mean(Model):
+        kind = "mean"
+        value: np.ndarray = stored(Floats(1))
+        n_features = property(lambda self: len(self.value))
 
-    register_kind(Kind("mean", Mean, lambda m: ({"v": m.value}, {}), lambda t, c: Mean(t["v"])))
+        def decision_function(self, X, threads=None):
+            return X @ self.value
+
+        predict = decision_function
+
     save(Mean(np.arange(3.0)), tmp_path / "m")
     np.testing.assert_array_equal(load_model(tmp_path / "m").value, np.arange(3.0))
     with pytest.raises(ValueError, match="no estimator"):

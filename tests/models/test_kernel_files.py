@@ -51,10 +51,10 @@ def damaged(path, change):
     ("change", "message"),
     [
         (lambda t, c: t.pop("coefficients"), "coefficients is missing"),
-        (lambda t, c: t.update(support=t["support"][1:]), "do not match"),
+        (lambda t, c: t.update(support=t["support"][1:]), "do not fit"),
         (lambda t, c: t.update(coefficients=t["coefficients"] * np.nan), "NaN"),
-        (lambda t, c: c.update(n_features="2"), "number of features"),
-        (lambda t, c: c.update(multi_class="all"), "coding"),
+        (lambda t, c: c.update(n_features="2"), "its n_features is"),
+        (lambda t, c: c.update(multi_class="all"), "one of ovr, ovo"),
         (lambda t, c: c["kernel"].update(gamma=-1), "gamma must be"),
         (lambda t, c: c["kernel"].update(name="os.system"), "kernel must be one of"),
         (lambda t, c: c.update(kernel=None), "kernel is missing"),

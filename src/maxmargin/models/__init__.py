@@ -1,6 +1,7 @@
 """What is kept of a fit: models, their files, and exports for other systems."""
 
-from maxmargin.models.files import load, load_model, register_estimator, register_kind, save
+from maxmargin.models.base import Model
+from maxmargin.models.files import load, load_model, register_estimator, save
 from maxmargin.models.kernel import KernelModel
 from maxmargin.models.linear import LinearModel, MeasureModel
 from maxmargin.models.ordinal import OrdinalModel
@@ -12,6 +13,7 @@ __all__ = [
     "KernelModel",
     "LinearModel",
     "MeasureModel",
+    "Model",
     "OrdinalModel",
     "RankModel",
     "SparseKernelModel",
@@ -19,6 +21,5 @@ __all__ = [
     "load",
     "load_model",
     "register_estimator",
-    "register_kind",
     "save",
 ]

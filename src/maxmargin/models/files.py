@@ -3,8 +3,8 @@
     tensors       the arrays, as safetensors describes them
     __metadata__  {"maxmargin": JSON of {format, version, kind, maxmargin, content}}
 
-`content` is what a kind of model keeps besides arrays. Each kind registers how it becomes tensors
-and content and back (`register_kind`), and the estimator that predicts with it registers itself
+`content` is what a model keeps besides arrays. Models are known by their `kind`
+(`maxmargin.models.base`), and the estimator that predicts with one registers itself
 (`register_estimator`); this file knows neither.
 """
 
@@ -14,7 +14,6 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,8 @@ import numpy as np
 from maxmargin.data.atomic_files import write_atomically
 from maxmargin.data.outputs import Kind as OutputKind
 from maxmargin.data.outputs import check_output
+from maxmargin.models.base import kinds
+from maxmargin.models.contents import Tensors
 
 FORMAT = "maxmargin model"
 VERSION = 1
@@ -33,31 +34,7 @@ RESOURCES = frozenset(
     {"n_jobs", "memory", "max_time", "verbose", "checkpoint", "checkpoint_every", "alpha_file"}
 )
 
-Tensors = dict[str, np.ndarray]
-
-
-@dataclass(frozen=True)
-class Kind:
-    """One kind of model file.
-
-    `pack` gives tensors and JSON-able content. `unpack` is given them back from a file that may
-    come from anyone: it must check every type, shape and number, and raise ValueError saying what
-    is wrong.
-    """
-
-    name: str
-    model: type
-    pack: Callable[[Any], tuple[Tensors, dict]]
-    unpack: Callable[[Tensors, dict], Any]
-
-
-_kinds: dict[str, Kind] = {}
 _estimators: dict[str, Callable[[Any], Any]] = {}
-
-
-def register_kind(kind: Kind) -> None:
-    """Let `save` and `load_model` know a kind of model."""
-    _kinds[kind.name] = kind
 
 
 def register_estimator(kind: str, from_model: Callable[[Any], Any]) -> None:
@@ -67,12 +44,12 @@ def register_estimator(kind: str, from_model: Callable[[Any], Any]) -> None:
 
 def kind_of(model: object) -> str:
     """The registered name of a model's kind."""
-    for kind in _kinds.values():
-        if type(model) is kind.model:
-            return kind.name
+    for name, kind in kinds().items():
+        if type(model) is kind:
+            return name
     raise ValueError(
         f"cannot save a {type(model).__name__}: expected a fitted maxmargin estimator or model "
-        f"(kinds: {', '.join(sorted(_kinds))})"
+        f"(kinds: {', '.join(sorted(kinds()))})"
     )
 
 
@@ -90,13 +67,13 @@ def save(model: Any, path: str | os.PathLike, *, overwrite: bool = False) -> Non
     if hasattr(model, "to_model"):
         model = model.to_model()
     check_output(path, MODEL_FILE, force=overwrite, override="overwrite=True")
-    kind = _kinds[kind_of(model)]
-    tensors, content = kind.pack(model)
+    kind = kind_of(model)
+    tensors, content = model.pack()
     content = _without_resources(content)
     header = {
         "format": FORMAT,
         "version": VERSION,
-        "kind": kind.name,
+        "kind": kind,
         "maxmargin": maxmargin.__version__,
         "content": content,
     }
@@ -137,7 +114,7 @@ def load_model(path: str | os.PathLike) -> Any:
         return liblinear_text.read(path)
     with _blaming(path):
         tensors, header = _read(path)
-        kind = _kinds[_checked_kind(header)]
+        kind = kinds()[_checked_kind(header)]
         return kind.unpack(tensors, _without_resources(header["content"]))
 
 
@@ -238,8 +215,8 @@ def _checked_kind(header: dict) -> str:
             f"it has format version {version} (written by maxmargin {header.get('maxmargin')}) and "
             f"this maxmargin reads up to {VERSION}: upgrade maxmargin"
         )
-    if not isinstance(kind, str) or kind not in _kinds:
-        raise ValueError(f"it holds a model of unknown kind {kind!r} (known: {sorted(_kinds)})")
+    if not isinstance(kind, str) or kind not in kinds():
+        raise ValueError(f"it holds a model of unknown kind {kind!r} (known: {sorted(kinds())})")
     if not isinstance(header.get("content"), dict):
         raise ValueError("its metadata has no content")
     return kind

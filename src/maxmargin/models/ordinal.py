@@ -7,19 +7,14 @@ The score ranks rows by label; thresholds are chosen after it, each by itself th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from maxmargin.models.files import Kind, Tensors, register_kind
-from maxmargin.models.labels import pack_classes, unpack_classes
-from maxmargin.models.linear import (
-    LinearScores,
-    pack_origin,
-    pack_tensors,
-    unpack_origin,
-    unpack_tensors,
-)
+from maxmargin.models.contents import Classes, Floats, stored
+from maxmargin.models.linear import LinearScores
 from maxmargin.models.ranking import check_one_score
 
 
@@ -36,11 +31,13 @@ class OrdinalModel(LinearScores):
     classes : ndarray of shape (k,)
         Labels from the lowest to the highest.
     certificates, solver, parameters, feature_names, index_base
-        As in `LinearScores`.
+        As in `Model`.
     """
 
-    thresholds: np.ndarray
-    classes: np.ndarray
+    kind = "ordinal"
+
+    thresholds: np.ndarray = stored(Floats(1))
+    classes: np.ndarray = stored(Classes(any_order=True))
 
     def __post_init__(self) -> None:
         check_one_score(self.coef)
@@ -51,9 +48,9 @@ class OrdinalModel(LinearScores):
             )
         if np.any(np.diff(self.thresholds) < 0):
             raise ValueError("the thresholds are not in increasing order")
-        self._check_origin()
+        self._check_problems(1)
 
-    def decision_function(self, X, threads: int | None = None) -> np.ndarray:
+    def decision_function(self, X: Any, threads: int | None = None) -> np.ndarray:
         """How far the score lies inside the interval of each label; with two labels, above the cut.
 
         Returns
@@ -66,11 +63,11 @@ class OrdinalModel(LinearScores):
         edges = np.concatenate(([-np.inf], self.thresholds, [np.inf]))
         return np.minimum(score - edges[:-1], edges[1:] - score)
 
-    def predict(self, X, threads: int | None = None) -> np.ndarray:
+    def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
         """The label in whose interval the score lies."""
         return self.classes[self.places(X, threads)]
 
-    def places(self, X, threads: int | None = None) -> np.ndarray:
+    def places(self, X: Any, threads: int | None = None) -> np.ndarray:
         """The position of each row's label in `classes`."""
         score = self.scores(X, threads)[:, 0]
         return np.searchsorted(self.thresholds, score, side="left")
@@ -115,7 +112,7 @@ def best_thresholds(
     return thresholds
 
 
-def places_of(y: np.ndarray, order) -> tuple[np.ndarray, np.ndarray]:
+def places_of(y: np.ndarray, order: Sequence | np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Labels from lowest to highest, and the place of each row's label among them."""
     if order is None:
         classes, place = np.unique(y, return_inverse=True)
@@ -128,20 +125,3 @@ def places_of(y: np.ndarray, order) -> tuple[np.ndarray, np.ndarray]:
     if unknown:
         raise ValueError(f"y has the label {unknown[0]!r}; expected one of {classes.tolist()}")
     return classes, np.array([index[label] for label in y.tolist()], dtype=np.float64)
-
-
-# ---------------------------------------------------------------- the file
-
-
-def _pack(model: OrdinalModel) -> tuple[Tensors, dict]:
-    tensors = pack_tensors(coef=model.coef, thresholds=model.thresholds)
-    return tensors, {"classes": pack_classes(model.classes), **pack_origin(model)}
-
-
-def _unpack(tensors: Tensors, content: dict) -> OrdinalModel:
-    arrays = unpack_tensors(tensors, coef=2, thresholds=1)
-    classes = unpack_classes(content.get("classes"), any_order=True)
-    return OrdinalModel(**arrays, classes=classes, **unpack_origin(content))
-
-
-register_kind(Kind("ordinal", OrdinalModel, _pack, _unpack))

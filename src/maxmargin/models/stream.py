@@ -15,17 +15,33 @@ from maxmargin.data.cpus import granted_cpus
 from maxmargin.data.features import FeatureMap, unpack
 from maxmargin.data.stream.blocks import Strings
 from maxmargin.data.stream.sources import ArraySource
-from maxmargin.models.files import Kind, Tensors, register_kind
-from maxmargin.models.labels import pack_classes, unpack_classes
-from maxmargin.models.linear import (
-    LinearModel,
-    pack_origin,
-    pack_tensors,
-    unpack_origin,
-    unpack_tensors,
-)
+from maxmargin.models.contents import Contents, Field, Words, stored
+from maxmargin.models.linear import LinearModel
 
-PREFIX = "features."
+
+class StoredMap(Field):
+    """A feature map or None: plain values, and arrays whose names begin with the field's."""
+
+    def pack(self, name: str, value: Any, into: Contents) -> None:
+        into.plain[name], arrays = (None, {}) if value is None else value.packed()
+        into.tensors.update({f"{name}.{key}": array for key, array in arrays.items()})
+
+    def unpack(self, name: str, found: Contents) -> FeatureMap | None:
+        if found.plain.get(name) is None:
+            return None
+        own = [key for key in found.tensors if key.startswith(f"{name}.")]
+        arrays = {key.removeprefix(f"{name}."): found.tensors.pop(key) for key in own}
+        return unpack(found.plain[name], arrays)
+
+
+class Columns(Field):
+    """A whole number."""
+
+    def unpack(self, name: str, found: Contents) -> int:
+        value = found.plain.get(name)
+        if type(value) is not int:
+            raise ValueError("it does not say what rows it is for")
+        return value
 
 
 @dataclass(frozen=True)
@@ -44,21 +60,32 @@ class StreamModel(LinearModel):
         As in `LinearModel`; `coef` has as many columns as the map makes features.
     """
 
-    features: FeatureMap | None = None
-    rows: str = "csr"
-    d_in: int = 0
+    kind = "stream"
+
+    features: FeatureMap | None = stored(StoredMap(), None)
+    rows: str = stored(Words(("dense", "csr", "strings")), "csr")
+    d_in: int = stored(Columns(), 0)
 
     @property
     def n_features(self) -> int:
         """Columns of the rows that are given to it."""
         return self.d_in
 
-    def _check_origin(self) -> None:
+    def __post_init__(self) -> None:
         if self.rows not in ("dense", "csr", "strings") or self.d_in < 0:
             raise ValueError(f"rows {self.rows!r} of {self.d_in} columns are of no known kind")
         if (self.rows == "strings") != (self.d_in == 0):
             raise ValueError(f"rows {self.rows!r} cannot have {self.d_in} columns")
-        super()._check_origin()
+        super().__post_init__()
+
+    def check_loaded(self) -> None:
+        """As many coefficients as the map makes features."""
+        made: int | None = self.d_in
+        if self.features is not None:
+            core = self.features.in_core(self.d_in)
+            made = core.d if core is not None else getattr(self.features, "n", None)
+        if made != self.coef.shape[1]:
+            raise ValueError(f"its {self.coef.shape[1]} coefficients do not fit {made} features")
 
     def scores(self, X: Any, threads: int | None = None) -> np.ndarray:
         """``phi(X) coef^T``, (n, k); a list of texts is one of strings."""
@@ -75,47 +102,3 @@ class StreamModel(LinearModel):
 
 def no_strings() -> Strings:
     return Strings(np.zeros(0, np.uint8), np.zeros(1, np.int64))
-
-
-def _pack(model: StreamModel) -> tuple[Tensors, dict]:
-    tensors = pack_tensors(coef=model.coef, intercept=model.intercept)
-    plain = None
-    if model.features is not None:
-        plain, arrays = model.features.packed()
-        tensors |= {PREFIX + name: array for name, array in arrays.items()}
-    content = {
-        "classes": pack_classes(model.classes),
-        **pack_origin(model),
-        "features": plain,
-        "rows": model.rows,
-        "d_in": model.d_in,
-    }
-    return tensors, content
-
-
-def _unpack(tensors: Tensors, content: dict) -> StreamModel:
-    ours = {name: tensor for name, tensor in tensors.items() if not name.startswith(PREFIX)}
-    arrays = {name[len(PREFIX) :]: tensors[name] for name in tensors if name.startswith(PREFIX)}
-    linear = unpack_tensors(ours, coef=2, intercept=1)
-    plain, d_in, width = content.get("features"), content.get("d_in"), linear["coef"].shape[1]
-    if type(d_in) is not int or not isinstance(content.get("rows"), str):
-        raise ValueError("it does not say what rows it is for")
-    features = None if plain is None else unpack(plain, arrays)
-    if features is None and (arrays or d_in != width):
-        raise ValueError(f"its {width} coefficients do not fit rows of {d_in} columns")
-    if features is not None:
-        core = features.in_core(d_in)
-        made = core.d if core is not None else getattr(features, "n", None)
-        if made != width:
-            raise ValueError(f"its {width} coefficients do not fit {made} features")
-    return StreamModel(
-        **linear,
-        classes=unpack_classes(content.get("classes")),
-        **unpack_origin(content),
-        features=features,
-        rows=content["rows"],
-        d_in=d_in,
-    )
-
-
-register_kind(Kind("stream", StreamModel, _pack, _unpack))

@@ -356,8 +356,8 @@ def _model(X, classes, kernel, plan: KernelPlan, solutions, C: float) -> KernelM
         support,
         classes,
         X.shape[1],
-        plan.multi_class,
-        tuple(solution.certificate for solution in solutions),
+        multi_class=plan.multi_class,
+        certificates=tuple(solution.certificate for solution in solutions),
         parameters=parameters,
     )
 

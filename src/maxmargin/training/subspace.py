@@ -171,7 +171,7 @@ def _model(stage: Stage, vectors, classes, kernel: Kernel, plan) -> SparseKernel
         vectors[: stage.k],
         beta,
         classes,
-        tuple(solution.certificate for solution in stage.solutions),
-        tuple(solution.bounds for solution in stage.solutions),
+        certificates=tuple(solution.certificate for solution in stage.solutions),
+        bounds=tuple(solution.bounds for solution in stage.solutions),
         parameters=parameters,
     )

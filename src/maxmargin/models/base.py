@@ -1,0 +1,144 @@
+"""What all models share: where they came from, and a file made of what their fields declare."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from maxmargin.models.contents import (
+    Certificates,
+    Contents,
+    IndexBase,
+    Names,
+    Parameters,
+    Scalar,
+    Tensors,
+    Words,
+    stored,
+    stored_fields,
+)
+from maxmargin.problem import Certificate
+
+_kinds: dict[str, type[Model]] = {}
+
+
+def kinds() -> Mapping[str, type[Model]]:
+    """The kinds of models there are, by the name in their files."""
+    return _kinds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model(ABC):
+    """What is kept of a fit.
+
+    A subclass names its `kind`, and gives each field that belongs into a file its form by `stored`
+    (`maxmargin.models.contents`); its `__post_init__` checks that they fit each other.
+
+    Parameters
+    ----------
+    certificates : one for each problem, or none if unknown
+    solver : the method that found it
+    parameters : of the estimator: plain values, lists of them, and `class_weight` as a mapping
+    feature_names : of the columns, where the training data had names
+    index_base : 0 or 1, the number svmlight training text gave its first feature: test text
+        must be read with the same base
+    """
+
+    kind: ClassVar[str] = ""
+
+    certificates: tuple[Certificate, ...] = stored(Certificates(), ())
+    solver: str = stored(Words(), "unknown")
+    parameters: Mapping[str, Scalar | Mapping | Sequence] = stored(
+        Parameters(), default_factory=dict
+    )
+    feature_names: tuple[str, ...] | None = stored(Names(), None)
+    index_base: int | None = stored(IndexBase(), None)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "kind" in cls.__dict__:
+            _kinds[cls.kind] = cls
+
+    if TYPE_CHECKING:  # a field or a property of each model
+
+        @property
+        def n_features(self) -> int:
+            """Columns of the rows it predicts."""
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """Of the problem furthest from its optimum."""
+        return max(self.certificates, key=lambda c: c.relative_gap, default=None)
+
+    @abstractmethod
+    def decision_function(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """One number per row, or one column per class with more than two classes."""
+
+    @abstractmethod
+    def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """The label of each row; of a ranking its score."""
+
+    def check_columns(self, X: Any) -> None:
+        """Rows must have the columns of the training data."""
+        if X.ndim != 2 or X.shape[1] != self.n_features:
+            raise ValueError(
+                f"X has shape {X.shape}, but the model was trained on {self.n_features} "
+                f"{self._columns_are}"
+            )
+
+    @property
+    def _columns_are(self) -> str:
+        return "features"
+
+    def _check_problems(self, problems: int, **more: Sequence) -> None:
+        """One certificate (or what else is named) for each problem, one name for each feature."""
+        for name, found in {"certificates": self.certificates, **more}.items():
+            if len(found) not in (0, problems):
+                raise ValueError(f"{len(found)} {name} do not fit {problems} problems")
+        if self.feature_names is not None and len(self.feature_names) != self.n_features:
+            raise ValueError(
+                f"{len(self.feature_names)} feature names do not fit {self.n_features} features"
+            )
+
+    # ------------------------------------------------------------ the file
+
+    def pack(self) -> tuple[Tensors, dict]:
+        """Tensors and JSON-able content."""
+        contents = Contents({}, {})
+        for name, form in stored_fields(self).items():
+            form.pack(name, getattr(self, name), contents)
+        return contents.tensors, contents.plain
+
+    @classmethod
+    def unpack(cls, tensors: Tensors, content: dict) -> Self:
+        """The model that `pack` was asked of; ValueError where these cannot be one."""
+        contents = Contents(dict(tensors), content)
+        values = {name: form.unpack(name, contents) for name, form in stored_fields(cls).items()}
+        if contents.tensors:
+            raise ValueError(f"it holds the unknown tensors {sorted(contents.tensors)}")
+        model = cls(**values)
+        model.check_loaded()
+        return model
+
+    def check_loaded(self) -> None:  # noqa: B027
+        """What training cannot get wrong but a file can."""
+
+
+class Labelling(Model):
+    """A model of classes: how its scores become labels."""
+
+    classes: np.ndarray
+
+    def labels(self, scores: np.ndarray) -> np.ndarray:
+        """The class each row of `decision_function` speaks for."""
+        if scores.ndim == 1:
+            return self.classes[(scores > 0).astype(np.intp)]
+        return self.classes[np.argmax(scores, axis=1)]
+
+    def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """The label of each row."""
+        return self.labels(self.decision_function(X, threads))
