@@ -3,8 +3,8 @@
 from dataclasses import fields
 
 from maxmargin.parameters import Options
+from maxmargin.training.fit import LinearPlan
 from maxmargin.training.kernel import KernelPlan
-from maxmargin.training.linear import LinearPlan
 from maxmargin.training.subspace import SparseKernelPlan
 
 OPTIONS = {field.name for field in fields(Options)}

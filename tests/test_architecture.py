@@ -174,7 +174,8 @@ def test_training_needs_no_scikit_learn():
     """The commands start quickly because nothing below the estimators imports it."""
     script = """
 import numpy as np
-from maxmargin.training.linear import LinearPlan, train
+from maxmargin.training.fit import LinearPlan
+from maxmargin.training.linear import train
 X = np.random.default_rng(0).normal(size=(50, 3))
 for solver in ("newton", "dual", "ocas", "cpa"):
     train(X, X[:, 0] > 0, LinearPlan(solver=solver))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from maxmargin.data import Dataset
     from maxmargin.problem import Callback, Progress
-    from maxmargin.training.linear import LinearPlan
+    from maxmargin.training.fit import LinearPlan
 
 DEFAULT_MEASURE = "f1"
 AT_K = ("precision_at_k", "recall_at_k")
@@ -165,7 +165,7 @@ def linear_plan(
 ) -> LinearPlan:
     """The options as training knows them; `classes` are the labels that weights can name."""
     from maxmargin.cli.weights import class_weights
-    from maxmargin.training.linear import LinearPlan
+    from maxmargin.training.fit import LinearPlan
 
     about: dict[str, Any] = {"bias": choices.constant, "solver": choices.solver} | more
     weights = class_weights(choices.class_weight, classes)

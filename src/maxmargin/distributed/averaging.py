@@ -24,7 +24,7 @@ from maxmargin.losses.hinge import Hinge
 from maxmargin.problem import Settings
 from maxmargin.solvers.common.run import Stopped
 from maxmargin.solvers.linear import dual_descent
-from maxmargin.training.linear import LinearPlan
+from maxmargin.training.fit import LinearPlan
 
 ROUGHLY = 1e-2  # the parts' own precision: averaging is not more precise
 EPOCHS = 50  # and no part keeps the others waiting for long

@@ -12,7 +12,7 @@ from maxmargin.distributed.gathering import RemoteRows
 from maxmargin.distributed.sources import Source, sources_of
 from maxmargin.distributed.training import Fit, fitting
 from maxmargin.estimators.base import Given, warn_if_missed
-from maxmargin.training.linear import Trained
+from maxmargin.training.fit import Trained
 
 
 class OnCluster:

@@ -6,8 +6,6 @@ rankings whose queries cross partitions a warning, since cutting the data at que
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,10 +13,11 @@ import numpy as np
 from maxmargin.data.cpus import granted_cpus, new_pool
 from maxmargin.distributed import describe
 from maxmargin.distributed.rows import GatheredRows
-from maxmargin.distributed.training import Fit, blaming, solve
+from maxmargin.distributed.training import Fit, blaming
 from maxmargin.problem import Settings, Solution
-from maxmargin.training.choice import Start
-from maxmargin.training.linear import LinearPlan
+from maxmargin.solvers.common.run import Interrupts
+from maxmargin.training.choice import CLUSTER, SOLVERS, Start
+from maxmargin.training.fit import LinearPlan, MakeLoss
 
 
 class RemoteRows:
@@ -43,14 +42,9 @@ class RemoteRows:
         """Whether some of the rows can no longer be read."""
         return self.fit.failure is not None
 
-    def problems(
-        self,
-        losses: Sequence[Callable[[Any], Any]],
-        plan: LinearPlan,
-        starts: Sequence[Start] | None,
-    ) -> RemoteProblems:
-        """What `maxmargin.training.scores` solves on these rows."""
-        return RemoteProblems(self, losses, plan, starts)
+    def place(self, plan: LinearPlan, interrupts: Interrupts) -> RemotePlace:
+        """Where `maxmargin.training.fit` solves problems on these rows."""
+        return RemotePlace(self, plan)
 
     def column(self, name: str) -> np.ndarray | None:
         """Labels, weights or queries of all rows."""
@@ -61,28 +55,31 @@ class RemoteRows:
         return np.concatenate(found)
 
 
-@dataclass(frozen=True)
-class RemoteProblems:
+class RemotePlace:
     """Problems whose losses are evaluated here, on all available CPUs, one after the other."""
 
-    X: RemoteRows
-    losses: Sequence[Callable[[Any], Any]]
-    plan: LinearPlan
-    starts: Sequence[Start] | None
-    side_by_side = 1
+    kind = CLUSTER
 
-    @property
-    def count(self) -> int:
-        return len(self.losses)
+    def __init__(self, X: RemoteRows, plan: LinearPlan) -> None:
+        self.X, self.plan = X, plan
+        self.n, self.d = X.shape
+        self.width = self.d + (plan.bias != 0)
 
-    def solve(self, k: int, settings: Settings) -> Solution:
-        """The bundle loop. The cluster's own flag ends it: it knows of workers that were lost."""
-        stop = self.X.fit.new_stop(rounds=self.count - k)
-        rows = self.X.rows(self.plan.bias, self.plan.options.threads or 1, stop)
-        w0 = None
-        if self.starts is not None and len(self.starts) == self.count:
-            w0 = self.starts[k].w if len(self.starts[k].w) == rows.width else None
-        solution = solve(rows, self.losses[k](new_pool(granted_cpus())), self.plan, stop, w0)
+    def side_by_side(self, problems: int) -> int:
+        return 1
+
+    def pick(self, loss: MakeLoss, name: str) -> str:
+        return "ocas"
+
+    def solve(
+        self, loss: MakeLoss, solver: str, settings: Settings, start: Start | None, alone: bool
+    ) -> Solution:
+        rows = self.X.rows(self.plan.bias, self.plan.options.threads or 1, settings.stop)
+        pool = new_pool(granted_cpus())
+        solution = SOLVERS[solver].solve(rows, loss(pool), settings, start)
         if self.X.fit.failure is None:
             self.X.fit.cluster.end(rows.key)
         return solution
+
+    def matvec(self, w: np.ndarray) -> np.ndarray:
+        return self.X @ w

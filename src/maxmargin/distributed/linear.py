@@ -9,7 +9,8 @@ from maxmargin.estimators import linear as local
 from maxmargin.parameters import one_of
 from maxmargin.problem import Callback
 from maxmargin.training.choice import CLUSTER, Start, check_solver
-from maxmargin.training.linear import Trained, linear_model
+from maxmargin.training.fit import Trained
+from maxmargin.training.linear import linear_model
 
 
 class LinearSVC(OnCluster, local.LinearSVC):

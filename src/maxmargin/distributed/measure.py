@@ -96,7 +96,8 @@ class MeasureSVC(OnCluster, local.MeasureSVC):
             rows = RemoteRows(fit)
             y, weight = rows.column("y"), rows.column("weight")
             assert y is not None
-            return self._finish(train_measure(rows, y, plan, measure, weight, self._starts()), fit)
+            left = fit.with_time_left(plan)
+            return self._finish(train_measure(rows, y, left, measure, weight, self._starts()), fit)
 
     def score(self, X, y=None, sample_weight=None) -> float:
         """The measure itself; gathers scores and labels."""

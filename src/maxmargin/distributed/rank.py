@@ -12,7 +12,7 @@ from maxmargin.estimators import rank as local
 from maxmargin.metrics import pairwise_accuracy
 from maxmargin.models.ranking import RankModel
 from maxmargin.problem import Callback
-from maxmargin.training.linear import LinearPlan, Trained
+from maxmargin.training.fit import LinearPlan, Trained
 from maxmargin.training.scores import train_ranking, trained_scores
 
 
@@ -116,4 +116,4 @@ class RankSVM(OnCluster, local.RankSVM):
         rows = RemoteRows(fit)
         y, qid, weight = (rows.column(name) for name in ("y", "qid", "weight"))
         assert y is not None
-        return train_ranking(rows, y, plan, qid, weight, starts)
+        return train_ranking(rows, y, fit.with_time_left(plan), qid, weight, starts)

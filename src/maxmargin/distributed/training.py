@@ -11,7 +11,7 @@ import math
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -27,9 +27,10 @@ from maxmargin.distributed.sources import Source
 from maxmargin.problem import Clock, Solution, Status
 from maxmargin.solvers.common.run import Interrupts, RowsLost, Stopped, catch_interrupts
 from maxmargin.solvers.linear import bundle
-from maxmargin.training.linear import LinearPlan, in_threads
+from maxmargin.training.fit import LinearPlan, in_threads
 from maxmargin.training.targets import class_factors
 
+LEAST_TIME = 1e-9  # a time limit is above 0
 SIDE_BY_SIDE = 4  # problems at a time: each has a handful of vectors of one number a row
 
 
@@ -63,6 +64,13 @@ class Fit:
     @property
     def failure(self) -> ClusterError | None:
         return self.cluster.failure
+
+    def with_time_left(self, plan: LinearPlan) -> LinearPlan:
+        """The plan for what is left to do: reading the parts has taken some of its time."""
+        if self.max_time is None:
+            return plan
+        left = max(self.max_time - self.clock(), LEAST_TIME)
+        return replace(plan, options=replace(plan.options, max_time=left))
 
     def new_stop(self, rounds: int = 1) -> Any:
         """The flag of the next problem, with its share of the time left for so many rounds."""

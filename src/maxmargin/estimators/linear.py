@@ -7,7 +7,8 @@ from typing import Any
 from maxmargin.estimators.base import Classifier, Given, check_labels
 from maxmargin.estimators.sources import read_labelled
 from maxmargin.problem import Callback
-from maxmargin.training.linear import LinearPlan, train
+from maxmargin.training.fit import LinearPlan
+from maxmargin.training.linear import train
 
 
 class LinearClassifier(Classifier):

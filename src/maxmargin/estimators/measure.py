@@ -8,7 +8,7 @@ from sklearn.metrics import accuracy_score, fbeta_score, roc_auc_score
 
 from maxmargin.estimators.base import Machine, check_labels
 from maxmargin.losses.measures import number_taken
-from maxmargin.training.linear import LinearPlan
+from maxmargin.training.fit import LinearPlan
 from maxmargin.training.scores import Measure, train_measure
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from maxmargin.estimators.base import Classifier, check_labels
 from maxmargin.models.ordinal import places_of
-from maxmargin.training.linear import LinearPlan
+from maxmargin.training.fit import LinearPlan
 from maxmargin.training.scores import train_ordinal
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from maxmargin.estimators.base import Machine
 from maxmargin.metrics import pairwise_accuracy
-from maxmargin.training.linear import LinearPlan
+from maxmargin.training.fit import LinearPlan
 from maxmargin.training.scores import train_ranking
 
 

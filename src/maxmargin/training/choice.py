@@ -102,7 +102,7 @@ def check_solver(name: Any, rows: str = ARRAYS, loss: str = "hinge") -> None:
     )
 
 
-def pick_solver(rows: Any, cost: np.ndarray | None, loss: str = "hinge") -> str:
+def pick_solver(rows: Any, loss: Any, name: str = "hinge") -> str:
     """The method that should be fastest, by costs measured in entries of rows looked at.
 
     Newton: a few passes and a Gram matrix a step, in parallel (on two cores, say: the choice
@@ -112,7 +112,7 @@ def pick_solver(rows: Any, cost: np.ndarray | None, loss: str = "hinge") -> str:
     """
     from maxmargin.solvers.linear import newton
 
-    if not isinstance(rows, ArrayRows) or loss != "hinge" or cost is None:
+    if not isinstance(rows, ArrayRows) or name != "hinge":
         return "ocas"
     if rows.width > newton.DIRECT_WIDTH:
         return "dual"
@@ -121,7 +121,7 @@ def pick_solver(rows: Any, cost: np.ndarray | None, loss: str = "hinge") -> str:
     steps = STEPS_FROM_SAMPLE if newton.sample_steps(rows) else STEPS
     newton_cost = steps * (3 * rows.nnz + newton.hessian_cost(rows)) / CORES
     step = max(1, rows.n // HARDNESS_ROWS)
-    hardness = float(np.mean(cost[::step] * rows.subsample(step).squared_norms()))
+    hardness = float(np.mean(np.abs(loss.q[::step]) * rows.subsample(step).squared_norms()))
     fetch = FETCH if rows.nnz > CACHED_NNZ else 0
     dual_cost = (4 + 10 * hardness) * (2 * rows.nnz + fetch * rows.n)
     return "newton" if newton_cost < dual_cost else "dual"

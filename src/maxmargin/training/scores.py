@@ -6,14 +6,13 @@ minimise   1/2 ||w||^2 + R(X w),     R a loss of `maxmargin.losses`
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from maxmargin import _core
-from maxmargin.data.arrays import ArrayRows, entries_of, useful_threads
 from maxmargin.losses.base import Loss
 from maxmargin.losses.measures import MEASURES, measure_loss, number_taken
 from maxmargin.losses.ranks import Ranks
@@ -21,57 +20,13 @@ from maxmargin.models.linear import LinearScores, MeasureModel
 from maxmargin.models.ordinal import OrdinalModel, best_thresholds, places_of
 from maxmargin.models.ranking import RankModel
 from maxmargin.parameters import one_of, positive
-from maxmargin.problem import Settings, Solution, Status
-from maxmargin.solvers.common.run import catch_interrupts
-from maxmargin.training.choice import SOLVERS, Start
-from maxmargin.training.linear import LinearPlan, Trained, solve_all
+from maxmargin.problem import Solution, Status
+from maxmargin.training.choice import Start
+from maxmargin.training.fit import LinearPlan, MakeLoss, Trained, fit, predictions_of
 from maxmargin.training.targets import Labels, checked_queries, checked_weights, labels_of
 
-MakeLoss = Callable[[Any], Loss]
 OF_ORDER = ("prbep", "roc_auc")  # a constant added to all scores changes nothing
 AT_K = ("precision_at_k", "recall_at_k")
-
-
-class InMemoryScores:
-    """Problems of one loss each on arrays, one after the other with all threads."""
-
-    side_by_side = 1
-
-    def __init__(
-        self,
-        X: Any,
-        losses: Sequence[MakeLoss],
-        plan: LinearPlan,
-        starts: Sequence[Start] | None,
-    ) -> None:
-        self.losses, self.solver = losses, "ocas" if plan.solver == "auto" else plan.solver
-        self.count = len(losses)
-        self.threads = useful_threads(plan.options.threads, entries_of(X))
-        self.rows = ArrayRows(X, plan.bias, _core.Pool(self.threads))
-        if starts is not None and (len(starts), len(starts[0].w)) != (self.count, self.rows.width):
-            starts = None
-        self.starts = starts
-
-    def solve(self, k: int, settings: Settings) -> Solution:
-        pool = _core.Pool(self.threads, settings.stop)
-        start = None if self.starts is None else self.starts[k]
-        rows, loss = self.rows.with_pool(pool), self.losses[k](pool)
-        return SOLVERS[self.solver].solve(rows, loss, settings, start)
-
-
-def fit_scores(
-    X: Any,
-    losses: Sequence[MakeLoss],
-    plan: LinearPlan,
-    starts: Sequence[Start] | None = None,
-) -> list[Solution]:
-    """A solution for each loss. Rows that live elsewhere know how to solve problems on them."""
-    with catch_interrupts() as interrupts:
-        if hasattr(X, "problems"):
-            problems = X.problems(losses, plan, starts)
-        else:
-            problems = InMemoryScores(X, losses, plan, starts)
-        return solve_all(problems, plan.options, interrupts)
 
 
 def trained_scores(
@@ -107,7 +62,7 @@ def train_ranking(
     def loss(pool: Any) -> Ranks:
         return Ranks(y, plan.C, pool, qid=qid, sample_weight=weight)
 
-    return trained_scores(RankModel, fit_scores(X, [loss], plan, starts), plan)
+    return trained_scores(RankModel, fit(X, [loss], plan, starts).solutions, plan)
 
 
 def train_ordinal(
@@ -125,8 +80,8 @@ def train_ordinal(
     def loss(pool: Any) -> Ranks:
         return Ranks(place, plan.C, pool, sample_weight=weight)
 
-    solutions = fit_scores(X, [loss], plan, starts)
-    score = RankModel(solutions[0].w[None, :]).predict(X, plan.options.threads)
+    solutions = fit(X, [loss], plan, starts).solutions
+    score = predictions_of(X, solutions[0].w, plan)
     return trained_scores(
         OrdinalModel,
         solutions,
@@ -178,14 +133,17 @@ def train_measure(
     learned = replace(plan, bias=measure.learned_bias(plan.bias))
     signs = [labels.signs(k) for k in range(len(labels.positives))]
     losses = [measure.loss(sign, plan.C, labels.weight) for sign in signs]
-    solutions = fit_scores(X, losses, learned, starts)
+    fitted = fit(X, losses, learned, starts)
+    solutions = fitted.solutions
     for solution, sign in zip(solutions, signs):
         warn_if_nothing_learned(solution, measure, plan, labels, sign)
-    width = X.shape[1]
-    constant = np.array([learned.bias * s.w[-1] if learned.bias else 0.0 for s in solutions])
+        constant = np.array([learned.bias * s.w[-1] if learned.bias else 0.0 for s in solutions])
     intercept = constant
     if measure.name in OF_ORDER + AT_K:
-        cuts = [cut(X, s.w[:width], sign, measure, labels) for s, sign in zip(solutions, signs)]
+        cuts = [
+            cut(X, s.w[: fitted.d], sign, measure, labels, plan)
+            for s, sign in zip(solutions, signs)
+        ]
         intercept = -np.array(cuts)
     return trained_scores(
         MeasureModel,
@@ -227,11 +185,13 @@ def warn_if_nothing_learned(
         )
 
 
-def cut(X: Any, w: np.ndarray, signs: np.ndarray, measure: Measure, labels: Labels) -> float:
+def cut(
+    X: Any, w: np.ndarray, signs: np.ndarray, measure: Measure, labels: Labels, plan: LinearPlan
+) -> float:
     """The score above which as much weight of training rows lies as the measure takes."""
     if getattr(X, "failed", False):
         return 0.0  # without all rows there is no cut
-    scores = np.asarray(X @ w).ravel()
+    scores = predictions_of(X, w, plan)
     weight = labels.weights()
     taken = float(weight[signs > 0].sum())
     if measure.name in AT_K:

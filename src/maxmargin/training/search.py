@@ -13,7 +13,8 @@ import numpy as np
 
 from maxmargin.solvers.common.run import Interrupts, catch_interrupts
 from maxmargin.training.choice import Start
-from maxmargin.training.linear import LinearPlan, Trained, train_on
+from maxmargin.training.fit import LinearPlan, Trained
+from maxmargin.training.linear import train_on
 from maxmargin.training.targets import Labels, labels_of
 
 C_LEAST, C_MOST = 1e-4, 1e4  # ends of the default grid, as scikit-learn's

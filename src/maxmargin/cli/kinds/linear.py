@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from maxmargin.data import Dataset
     from maxmargin.models import KernelModel, LinearModel
     from maxmargin.problem import Callback
-    from maxmargin.training.linear import LinearPlan, Trained
+    from maxmargin.training.fit import LinearPlan, Trained
 
 
 def fit(dataset: Dataset, choices: Choices, callback: Callback | None) -> Fitted:
