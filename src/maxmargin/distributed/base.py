@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -11,39 +11,60 @@ from maxmargin.distributed import prediction
 from maxmargin.distributed.gathering import RemoteRows
 from maxmargin.distributed.sources import Source, sources_of
 from maxmargin.distributed.training import Fit, fitting
-from maxmargin.estimators.base import Given, warn_if_missed
+from maxmargin.estimators.base import Given, Machine, parameters, warn_if_missed
 from maxmargin.training.fit import Trained
 
 
-class OnCluster:
+@parameters
+class OnCluster(Machine):
     """Rows on the workers of a Dask cluster; comes before the local class."""
 
-    client: Any
-    read_options: dict | None
-    max_time: float | None
-    tol: float
+    client: Any = None
+    read_options: dict | None = None
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Train on X: a dask array or dataframe, a list of delayed objects, or a list of files.
+
+        Parameters
+        ----------
+        X : dask array, dask dataframe, list of delayed, or list of paths
+        y : alike; of a dataframe also the name of a column. Files hold their labels.
+        sample_weight : as y
+
+        Raises
+        ------
+        PartitionError
+            A partition failed again and again. Its `model`, and this estimator, are the best so
+            far.
+        """
+        plan, sources = self._plan(), self._sources(X, y, sample_weight)
+        with fitting(self.client, sources, plan.options.max_time) as fit:
+            return self._finish(self._train_on(fit, plan), fit)
+
+    def _train_on(self, fit: Fit, plan: Any) -> Trained:
+        """What is made of rows on the workers."""
+        raise NotImplementedError
 
     def _sources(self, X: Any, y: Any, sample_weight: Any, qid: Any = None) -> list[Source]:
         return list(sources_of(X, y, sample_weight, qid, **(self.read_options or {})))
 
-    def _finish(self, trained: Trained, fit: Fit) -> Any:
+    def _finish(self, trained: Trained, fit: Fit) -> Self:
         """The fitted attributes; a partition's failure is raised with the model so far."""
         shape = fit.shape
         self.n_samples_, self.n_partitions_ = shape.n, len(fit.sizes)
         self.index_base_ = shape.index_base
-        me: Any = self
-        me._note_columns(shape.d, shape.names)
-        me._keep(trained, shape.index_base)
+        self._note_columns(shape.d, shape.names)
+        self._keep(trained, shape.index_base)
         if fit.failure is not None:
-            fit.failure.model = me.to_model()
+            fit.failure.model = self.to_model()
             raise fit.failure from fit.failure.__cause__
-        warn_if_missed(me.certificate_)
+        warn_if_missed(self.certificate_)
         return self
 
     def decision_function(self, X: Any) -> Any:
         """Scores, lazily for what is lazy (see `fit`), else at once."""
         if not prediction.is_distributed(X):
-            return super().decision_function(X)  # type: ignore[misc]
+            return super().decision_function(X)
         classes = getattr(self, "classes_", ())
         columns = len(classes) if len(classes) > 2 else 0
         return self._lazily("decision_function", X, columns, np.float64)
@@ -51,20 +72,20 @@ class OnCluster:
     def predict(self, X: Any) -> Any:
         """Labels, or a ranking's scores, lazily for what is lazy (see `fit`), else at once."""
         if not prediction.is_distributed(X):
-            return super().predict(X)  # type: ignore[misc]
+            return super().predict(X)
         dtype = self.classes_.dtype if hasattr(self, "classes_") else np.float64
         return self._lazily("predict", X, 0, dtype)
 
     def _lazily(self, method: str, X: Any, columns: int, dtype: Any) -> Any:
         """A method of the model on rows that lie elsewhere; 0 columns for one number per row."""
         check_is_fitted(self)
-        model, reading = self.to_model(), dict(self.read_options or {})  # type: ignore[attr-defined]
+        model, reading = self.to_model(), dict(self.read_options or {})
         return prediction.lazily(model, method, X, columns, np.dtype(dtype), reading)
 
     def _gathered_scores(self, X: Any, y: Any, sample_weight: Any, qid: Any = None) -> Given:
         """Scores of rows on workers with their targets: these come here, the rows do not."""
         check_is_fitted(self)
-        model: Any = self.to_model()  # type: ignore[attr-defined]
+        model = self.to_model()
         with fitting(self.client, self._sources(X, y, sample_weight, qid), None) as fit:
             rows = RemoteRows(fit)
             scores = np.column_stack([rows @ w for w in model.coef])

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from maxmargin.distributed import prediction
 from maxmargin.distributed.base import OnCluster
-from maxmargin.distributed.training import client_of, fitting, solve_classes
+from maxmargin.distributed.training import Fit, client_of, solve_classes
 from maxmargin.estimators import linear as local
+from maxmargin.estimators.base import parameters
 from maxmargin.parameters import one_of
-from maxmargin.problem import Callback
 from maxmargin.training.choice import CLUSTER, Start, check_solver
-from maxmargin.training.fit import Trained
+from maxmargin.training.fit import LinearPlan, Trained
 from maxmargin.training.linear import linear_model
 
 
+@parameters
 class LinearSVC(OnCluster, local.LinearSVC):
     """`maxmargin.LinearSVC` on rows that lie on the workers of a Dask cluster.
 
@@ -52,73 +55,23 @@ class LinearSVC(OnCluster, local.LinearSVC):
         The number svmlight text gave its first feature.
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        solver: str = "auto",
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        max_time: float | None = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        class_weight=None,
-        n_jobs: int | None = None,
-        random_state=None,
-        warm_start: bool = False,
-        verbose: int = 0,
-        callback: Callback | None = None,
-        start: str = "zero",
-        client=None,
-        read_options: dict | None = None,
-    ) -> None:
-        super().__init__(
-            C,
-            solver=solver,
-            tol=tol,
-            max_iter=max_iter,
-            max_time=max_time,
-            fit_intercept=fit_intercept,
-            intercept_scaling=intercept_scaling,
-            class_weight=class_weight,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            warm_start=warm_start,
-            verbose=verbose,
-            callback=callback,
-        )
-        self.start = start
-        self.client = client
-        self.read_options = read_options
+    start: str = "zero"
 
-    def fit(self, X, y=None, sample_weight=None) -> LinearSVC:
-        """Train on X: a dask array or dataframe, a list of delayed objects, or a list of files.
-
-        Parameters
-        ----------
-        X : dask array, dask dataframe, list of delayed, or list of paths
-        y : alike; of a dataframe also the name of a column. Files hold their labels.
-        sample_weight : as y
-
-        Raises
-        ------
-        PartitionError
-            A partition failed again and again. Its `model`, and this estimator, are the best so
-            far.
-        """
-        plan = self._plan(self.C)
+    def _plan(self) -> LinearPlan:
+        plan = super()._plan()
         check_solver(plan.solver, CLUSTER)
         one_of("start", self.start, ("zero", "average"))
-        sources, starts = self._sources(X, y, sample_weight), self._starts()
-        with fitting(self.client, sources, plan.options.max_time) as fit:
-            w0 = None if starts is None else [start.w for start in starts]
-            labels, solutions = solve_classes(fit, plan, self.start == "average", w0)
-            solver = "ocas" if plan.solver == "auto" else plan.solver
-            model = linear_model(fit.shape.d, labels.classes, solver, solutions, plan)
-            ends = [Start(solution.w) for solution in solutions]
-            return self._finish(Trained(model, solutions, ends), fit)
+        return plan
 
-    def score(self, X, y=None, sample_weight=None) -> float:
+    def _train_on(self, fit: Fit, plan: LinearPlan) -> Trained:
+        starts = self._starts()
+        w0 = None if starts is None else [start.w for start in starts]
+        labels, solutions = solve_classes(fit, plan, self.start == "average", w0)
+        solver = "ocas" if plan.solver == "auto" else plan.solver
+        model = linear_model(fit.shape.d, labels.classes, solver, solutions, plan)
+        return Trained(model, solutions, [Start(solution.w) for solution in solutions])
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of rows labelled rightly, by weight; only two numbers a partition travel."""
         if not prediction.is_distributed(X):
             return super().score(X, y, sample_weight)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from maxmargin.distributed import prediction
 from maxmargin.distributed.base import OnCluster
 from maxmargin.distributed.gathering import RemoteRows
-from maxmargin.distributed.training import fitting
+from maxmargin.distributed.training import Fit
 from maxmargin.estimators import measure as local
-from maxmargin.problem import Callback
-from maxmargin.training.scores import Measure, train_measure
+from maxmargin.estimators.base import parameters
+from maxmargin.training.fit import LinearPlan, Trained
+from maxmargin.training.scores import train_measure
 
 
+@parameters
 class MeasureSVC(OnCluster, local.MeasureSVC):
     r"""`maxmargin.MeasureSVC` on rows that lie on the workers of a Dask cluster.
 
@@ -39,67 +43,16 @@ class MeasureSVC(OnCluster, local.MeasureSVC):
         True.
     """
 
-    def __init__(
-        self,
-        measure: str = "f1",
-        C: float = 1.0,
-        *,
-        beta: float = 1.0,
-        k: int | float | None = None,
-        solver: str = "ocas",
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        max_time: float | None = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        class_weight=None,
-        n_jobs: int | None = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-        callback: Callback | None = None,
-        client=None,
-        read_options: dict | None = None,
-    ) -> None:
-        super().__init__(
-            measure,
-            C,
-            beta=beta,
-            k=k,
-            solver=solver,
-            tol=tol,
-            max_iter=max_iter,
-            max_time=max_time,
-            fit_intercept=fit_intercept,
-            intercept_scaling=intercept_scaling,
-            class_weight=class_weight,
-            n_jobs=n_jobs,
-            warm_start=warm_start,
-            verbose=verbose,
-            callback=callback,
-        )
-        self.client = client
-        self.read_options = read_options
+    gathers_predictions_ = True
 
-    def fit(self, X, y=None, sample_weight=None) -> MeasureSVC:
-        """Learns the classifier. Data as in `maxmargin.distributed.LinearSVC`.
+    def _train_on(self, fit: Fit, plan: LinearPlan) -> Trained:
+        rows = RemoteRows(fit)
+        y, weight = rows.column("y"), rows.column("weight")
+        assert y is not None
+        left = fit.with_time_left(plan)
+        return train_measure(rows, y, left, self._measure(), weight, self._starts())
 
-        Raises
-        ------
-        PartitionError
-            A partition failed again and again. Its `model`, and this estimator, are the best so
-            far.
-        """
-        plan, measure = self._plan(), Measure(self.measure, self.beta, self.k)
-        self.gathers_predictions_ = True
-        sources = self._sources(X, y, sample_weight)
-        with fitting(self.client, sources, plan.options.max_time) as fit:
-            rows = RemoteRows(fit)
-            y, weight = rows.column("y"), rows.column("weight")
-            assert y is not None
-            left = fit.with_time_left(plan)
-            return self._finish(train_measure(rows, y, left, measure, weight, self._starts()), fit)
-
-    def score(self, X, y=None, sample_weight=None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The measure itself; gathers scores and labels."""
         if not prediction.is_distributed(X):
             return super().score(X, y, sample_weight)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any, Self
 
 from maxmargin.distributed import describe, prediction
 from maxmargin.distributed.base import OnCluster
 from maxmargin.distributed.gathering import RemoteRows
 from maxmargin.distributed.training import Fit, blaming, fitting, solve_ranking
 from maxmargin.estimators import rank as local
+from maxmargin.estimators.base import parameters
 from maxmargin.metrics import pairwise_accuracy
 from maxmargin.models.ranking import RankModel
-from maxmargin.problem import Callback
 from maxmargin.training.fit import LinearPlan, Trained
 from maxmargin.training.scores import train_ranking, trained_scores
 
 
+@parameters
 class RankSVM(OnCluster, local.RankSVM):
     r"""`maxmargin.RankSVM` on rows that lie on the workers of a Dask cluster.
 
@@ -44,36 +46,9 @@ class RankSVM(OnCluster, local.RankSVM):
     gathers_predictions_ : bool
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        solver: str = "ocas",
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-        callback: Callback | None = None,
-        client=None,
-        read_options: dict | None = None,
-    ) -> None:
-        super().__init__(
-            C,
-            solver=solver,
-            tol=tol,
-            max_iter=max_iter,
-            max_time=max_time,
-            n_jobs=n_jobs,
-            warm_start=warm_start,
-            verbose=verbose,
-            callback=callback,
-        )
-        self.client = client
-        self.read_options = read_options
-
-    def fit(self, X, y=None, qid=None, sample_weight=None) -> RankSVM:
+    def fit(  # type: ignore[override]
+        self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Learns the scores. Data as in `maxmargin.distributed.LinearSVC`, with query ids.
 
         Raises
@@ -82,20 +57,18 @@ class RankSVM(OnCluster, local.RankSVM):
             A partition failed again and again. Its `model`, and this estimator, are the best so
             far.
         """
-        plan = self._plan()
-        with fitting(
-            self.client, self._sources(X, y, sample_weight, qid), plan.options.max_time
-        ) as fit:
-            return self._finish(self._rank(fit, plan), fit)
+        plan, sources = self._plan(), self._sources(X, y, sample_weight, qid)
+        with fitting(self.client, sources, plan.options.max_time) as fit:
+            return self._finish(self._train_on(fit, plan), fit)
 
-    def score(self, X, y=None, qid=None, sample_weight=None) -> float:
+    def score(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
         """Share of pairs in the right order, averaged over queries. Gathers scores and targets."""
         if not prediction.is_distributed(X):
             return super().score(X, y, qid=qid, sample_weight=sample_weight)
         given = self._gathered_scores(X, y, sample_weight, qid)
         return pairwise_accuracy(given.y, given.X, qid=given.qid, sample_weight=given.weight)
 
-    def _rank(self, fit: Fit, plan: LinearPlan) -> Trained:
+    def _train_on(self, fit: Fit, plan: LinearPlan) -> Trained:
         starts = self._starts()
         with blaming(fit.cluster):
             found = fit.cluster.ask(describe.queries_of)

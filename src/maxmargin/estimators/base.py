@@ -6,8 +6,9 @@ import numbers
 import os
 import sys
 import warnings
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -38,22 +39,37 @@ class Given:
     index_base: int | None = None
 
 
-class Machine(BaseEstimator):
-    """A face of `model_`, which the `fit` of subclasses finds by way of `maxmargin.training`.
+T = TypeVar("T")
 
-    Subclasses name the kind of their model files, and which attributes they show of the model.
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
+def parameters(estimator: type[T]) -> type[T]:
+    """Makes annotated attributes the parameters of `__init__`, by keyword, as scikit-learn likes.
+
+    Parameters of base classes come along. ``field(default=..., kw_only=False)`` makes one that may
+    be given by position.
+    """
+    return dataclass(eq=False, repr=False, kw_only=True)(estimator)
+
+
+@parameters
+class Machine(BaseEstimator):
+    """A face of `model_`, which `fit` finds by way of `maxmargin.training`.
+
+    Subclasses name the kind of their model files, which attributes they show of the model, and how
+    parameters become a plan (`_plan`) and a plan becomes a model (`_train`).
     """
 
-    C: float
-    tol: float
-    max_iter: int | None
-    max_time: float | None
-    n_jobs: int | None
-    verbose: int
-    callback: Callback | None
+    tol: float = 1e-3
+    max_iter: int | None = None
+    max_time: float | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    callback: Callback | None = None
 
     _kind: ClassVar[str] = ""
     _shown: ClassVar[tuple[str, ...]] = ()  # of the model; with an underscore they are ours
+    _rows_stay_on_disk: ClassVar[bool] = False  # where X is a file
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -65,7 +81,33 @@ class Machine(BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fits the model to rows X (dense or CSR, float32 or float64: used where they lie).
+
+        `sample_weight` multiplies C row by row: a weight of 2 equals the row twice. X may also be a
+        file, a glob, a list of files, or what `maxmargin.data.open_source` gives. Labels and
+        weights are then the file's: leave `y` out.
+        """
+        plan = self._plan()
+        given = self._given(X, y, sample_weight)
+        return self._adopt(self._train(given, plan), given.index_base)
+
+    def _plan(self) -> Any:
+        """What is to be solved, every parameter checked."""
+        raise NotImplementedError
+
+    def _train(self, given: Given, plan: Any) -> Any:
+        """What `maxmargin.training` makes of the rows."""
+        raise NotImplementedError
+
     # ------------------------------------------------------------ before a fit
+
+    def _planned(self, plan: type[T], **more: Any) -> T:
+        """A plan with the parameters that it shares with this estimator, and `more`."""
+        own = self.get_params(deep=False)
+        known: Any = fields(plan)  # type: ignore[arg-type]
+        shared = {f.name: own[f.name] for f in known if f.name in own}
+        return plan(**{"options": self._options(), **shared, **more})
 
     def _options(self) -> Options:
         """The parameters that every estimator has, checked."""
@@ -78,11 +120,6 @@ class Machine(BaseEstimator):
             callback=progress_callback(self.callback, self.verbose),
         )
 
-    def _bias(self) -> float:
-        """The constant feature of the intercept; 0 for none."""
-        scaling = positive("intercept_scaling", self.intercept_scaling)
-        return scaling if self.fit_intercept else 0.0
-
     def _is_file(self, X: Any) -> bool:
         """Whether X names rows rather than holding them."""
         refuse_dask(X, type(self).__name__)
@@ -91,13 +128,17 @@ class Machine(BaseEstimator):
     def _given(
         self, X: Any, y: Any, sample_weight: Any = None, qid: Any = None, **options: Any
     ) -> Given:
-        """Rows with their targets, from arrays or from a file, which is read into memory."""
-        if self._is_file(X):
-            file = read_labelled(X, y, sample_weight, qid, threads_of(self.n_jobs))
-            self._note_columns(file.X.shape[1], file.feature_names)
-            return Given(file.X, file.y, file.weight, file.qid, file.index_base)
-        X, y = self._rows(X, y, **options)
-        return Given(X, y, sample_weight, qid)
+        """Rows with their targets, from arrays or from a file, read into memory if need be."""
+        if not self._is_file(X):
+            X, y = self._rows(X, y, **options)
+            return Given(X, y, sample_weight, qid)
+        on_disk = self._rows_stay_on_disk
+        if on_disk and getattr(self, "warm_start", False):
+            raise ValueError("warm_start=True is not for files: read the rows into memory first")
+        threads = threads_of(self.n_jobs)
+        file = read_labelled(X, y, sample_weight, qid, threads, rows=not on_disk)
+        self._note_columns(file.X.d if on_disk else file.X.shape[1], file.feature_names)
+        return Given(file.X, file.y, file.weight, file.qid, file.index_base)
 
     def _rows(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
         """scikit-learn's `validate_data` for rows we can use, with our own threads looking for NaN
@@ -202,13 +243,34 @@ class Machine(BaseEstimator):
         return Given(source, known.y, known.weight, known.qid)
 
 
+@parameters
 class Classifier(ClassifierMixin, Machine):
     """A machine whose predictions are labels."""
+
+    class_weight: Mapping | str | None = None
+
+    def _given(self, X: Any, y: Any, *more: Any, **options: Any) -> Given:
+        given = super()._given(X, y, *more, **options)
+        check_labels(given.y)
+        return given
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of rows whose label is right; of a file, by its own labels and weights."""
         given = self._scored(X, y, sample_weight)
         return super().score(given.X, given.y, given.weight)
+
+
+@parameters
+class WithIntercept(Machine):
+    """The intercept is the weight of a constant feature, hence regularised."""
+
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+
+    def _bias(self) -> float:
+        """The value of the constant feature; 0 for none."""
+        scaling = positive("intercept_scaling", self.intercept_scaling)
+        return scaling if self.fit_intercept else 0.0
 
 
 def check_labels(y: Any) -> None:

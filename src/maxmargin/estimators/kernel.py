@@ -5,44 +5,39 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 
-from maxmargin.estimators.base import check_labels
+from maxmargin.estimators.base import Given, parameters
 from maxmargin.estimators.kernel_base import KernelClassifier
 from maxmargin.models import libsvm_text
 from maxmargin.models.kernel import KernelModel
 from maxmargin.solvers.kernel.grid import GridProgress, GridResult
-from maxmargin.training.kernel import KernelPlan, search, train
+from maxmargin.training.kernel import KernelPlan, TrainedKernel, search, train
 
 
+@parameters
 class _KernelClassifier(KernelClassifier):
     """What KernelSVC and KernelSVCCV share beyond what every `KernelClassifier` has."""
+
+    stopping: str = "relative"
+    working_set: int | str = 7
+    n_neighbors: int = 10
+    cold_start: str = "auto"
+    multi_class: str = "ovr"
+    memory: int | float | str | None = None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
-    def _plan(self, **more: Any) -> KernelPlan:
-        me: Any = self
-        return KernelPlan(
-            kernel=me.kernel,
-            degree=me.degree,
-            coef0=me.coef0,
-            stopping=me.stopping,
-            working_set=me.working_set,
-            n_neighbors=me.n_neighbors,
-            cold_start=me.cold_start,
-            multi_class=me.multi_class,
-            class_weight=me.class_weight,
-            memory=me.memory,
-            options=self._options(),
-            **more,
-        )
+    def _plan(self) -> KernelPlan:
+        return self._planned(KernelPlan)
 
     def _show(self, model: KernelModel) -> None:
         super()._show(model)
@@ -55,6 +50,7 @@ class _KernelClassifier(KernelClassifier):
         libsvm_text.write(self.to_model(), path)
 
 
+@parameters
 class KernelSVC(_KernelClassifier):
     r"""Kernel SVM classifier without offset, by steps in two dual variables.
 
@@ -116,57 +112,14 @@ class KernelSVC(_KernelClassifier):
 
     _kind = "kernel"
 
-    def __init__(
-        self,
-        C=1.0,
-        *,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        tol=1e-3,
-        stopping="relative",
-        working_set=7,
-        n_neighbors=10,
-        cold_start="auto",
-        max_iter=None,
-        max_time=None,
-        multi_class="ovr",
-        class_weight=None,
-        memory=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        callback=None,
-    ):
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.tol = tol
-        self.stopping = stopping
-        self.working_set = working_set
-        self.n_neighbors = n_neighbors
-        self.cold_start = cold_start
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.multi_class = multi_class
-        self.class_weight = class_weight
-        self.memory = memory
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
+    C: float = field(default=1.0, kw_only=False)
+    gamma: float | str = "scale"
 
-    def fit(self, X, y=None, sample_weight=None):
-        """Fits the model to rows X (dense or CSR) and labels y; of a file X, its own labels."""
-        plan = self._plan(C=self.C, gamma=self.gamma)
-        given = self._given(X, y, sample_weight)
-        check_labels(given.y)
-        return self._adopt(train(given.X, given.y, plan, given.weight), given.index_base)
+    def _train(self, given: Given, plan: KernelPlan) -> TrainedKernel:
+        return train(given.X, given.y, plan, given.weight)
 
 
+@parameters
 class KernelSVCCV(_KernelClassifier):
     r"""Kernel SVM whose C and gamma are chosen by cross-validation on a grid of warm-started fits.
 
@@ -210,61 +163,17 @@ class KernelSVCCV(_KernelClassifier):
     True
     """
 
-    def __init__(
-        self,
-        Cs=10,
-        gammas=10,
-        *,
-        cv=5,
-        kernel="rbf",
-        degree=3,
-        coef0=0.0,
-        tol=1e-3,
-        stopping="relative",
-        working_set=7,
-        n_neighbors=10,
-        cold_start="auto",
-        max_iter=None,
-        max_time=None,
-        multi_class="ovr",
-        class_weight=None,
-        memory=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        callback=None,
-    ):
-        self.Cs = Cs
-        self.gammas = gammas
-        self.cv = cv
-        self.kernel = kernel
-        self.degree = degree
-        self.coef0 = coef0
-        self.tol = tol
-        self.stopping = stopping
-        self.working_set = working_set
-        self.n_neighbors = n_neighbors
-        self.cold_start = cold_start
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.multi_class = multi_class
-        self.class_weight = class_weight
-        self.memory = memory
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
+    Cs: Any = field(default=10, kw_only=False)
+    gammas: Any = field(default=10, kw_only=False)
+    cv: Any = 5
 
-    def fit(self, X, y=None, sample_weight=None):
-        """Searches the grid and fits the best point to all rows; X may be a file."""
-        plan, report = self._plan(), self._reporter()
-        given = self._given(X, y, sample_weight)
-        check_labels(given.y)
+    def _train(self, given: Given, plan: KernelPlan) -> TrainedKernel:
+        report = self._reporter()
         folds = list(check_cv(self.cv, given.y, classifier=True).split(given.X, given.y))
         trained = search(given.X, given.y, self.Cs, self.gammas, folds, plan, given.weight, report)
         assert trained.grid is not None
         self._keep_grid(trained.grid)
-        return self._adopt(trained, given.index_base)
+        return trained
 
     def _keep_grid(self, grid: GridResult) -> None:
         self.Cs_, self.gammas_ = grid.Cs, grid.gammas
@@ -281,7 +190,7 @@ class KernelSVCCV(_KernelClassifier):
                 f"the search ended early: {missed} of {points} grid points "
                 f"were not tried in every fold",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _reporter(self):

@@ -6,11 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.estimators.base import Classifier
+from maxmargin.estimators.base import Classifier, parameters
 
 
+@parameters
 class KernelClassifier(Classifier):
     """A kernel machine: coefficients of support or basis vectors, and no intercept."""
+
+    kernel: Any = "rbf"
+    degree: int = 3
+    coef0: float = 0.0
+    random_state: Any = None
 
     _shown = ("classes",)
 

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any
 
-from maxmargin.estimators.base import Classifier, Given, check_labels
-from maxmargin.estimators.sources import read_labelled
-from maxmargin.problem import Callback
-from maxmargin.training.fit import LinearPlan
+from maxmargin.estimators.base import Classifier, Given, WithIntercept, parameters
+from maxmargin.training.fit import LinearPlan, Trained
 from maxmargin.training.linear import train
 
 
-class LinearClassifier(Classifier):
+@parameters
+class LinearClassifier(WithIntercept, Classifier):
     """What linear classifiers share: the parameters of the problem."""
+
+    solver: str = "auto"
+    random_state: Any = None
 
     _shown = ("coef", "intercept", "classes", "solver")
 
-    def _plan(self, C: float) -> LinearPlan:
-        return LinearPlan(
-            C=C,
-            solver=self.solver,
-            bias=self._bias(),
-            class_weight=self.class_weight,
-            options=self._options(),
-        )
+    def _plan(self) -> LinearPlan:
+        return self._planned(LinearPlan, bias=self._bias())
 
 
+@parameters
 class LinearSVC(LinearClassifier):
     """Linear support vector classification with a certificate of how good the answer is.
 
@@ -83,61 +81,10 @@ class LinearSVC(LinearClassifier):
     """
 
     _kind = "linear"
+    _rows_stay_on_disk = True  # solver "ocas" (or "cpa") reads them twice an iteration
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        solver: str = "auto",
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        max_time: float | None = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        class_weight=None,
-        n_jobs: int | None = None,
-        random_state=None,
-        warm_start: bool = False,
-        verbose: int = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.C = C
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.callback = callback
+    C: float = field(default=1.0, kw_only=False)
+    warm_start: bool = False
 
-    def fit(self, X, y=None, sample_weight=None) -> LinearSVC:
-        """Train on rows X (array or CSR matrix, float32 or float64: used where it lies).
-
-        `sample_weight` multiplies C row by row: a weight of 2 equals the row twice.
-
-        X may also be a file, a glob, a list of files, or what `maxmargin.data.open_source` gives.
-        The rows then stay on disk: solver "ocas" (or "cpa") reads them twice an iteration. Labels
-        and weights are the file's; y must not be given.
-        """
-        plan = self._plan(self.C)
-        given = self._given(X, y, sample_weight)
-        check_labels(given.y)
-        trained = train(given.X, given.y, plan, given.weight, self._starts())
-        return self._adopt(trained, given.index_base)
-
-    def _given(
-        self, X: Any, y: Any, sample_weight: Any = None, *args: Any, **options: Any
-    ) -> Given:
-        """Rows of a file stay where they are."""
-        if not self._is_file(X):
-            return super()._given(X, y, sample_weight, **options)
-        if self.warm_start:
-            raise ValueError("warm_start=True is not for files: read the rows into memory first")
-        file = read_labelled(X, y, sample_weight, None, self._options().threads, rows=False)
-        self._note_columns(file.X.d, file.feature_names)
-        return Given(file.X, file.y, file.weight, index_base=file.index_base)
+    def _train(self, given: Given, plan: LinearPlan) -> Trained:
+        return train(given.X, given.y, plan, given.weight, self._starts())

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import field
+
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score, fbeta_score, roc_auc_score
 
-from maxmargin.estimators.base import Machine, check_labels
+from maxmargin.estimators.base import Classifier, Given, WithIntercept, parameters
 from maxmargin.losses.measures import number_taken
-from maxmargin.training.fit import LinearPlan
+from maxmargin.training.fit import LinearPlan, Trained
 from maxmargin.training.scores import Measure, train_measure
 
 
-class MeasureSVC(ClassifierMixin, Machine):
+@parameters
+class MeasureSVC(WithIntercept, Classifier):
     r"""Linear classifier that minimises a convex bound on a measure of all its labels at once.
 
     ``minimise 1/2 ||w||^2 + C max over labellings ybar of [n Delta(ybar, y) - sum of y_i <w, x_i>
@@ -74,61 +76,23 @@ class MeasureSVC(ClassifierMixin, Machine):
     _kind = "measure"
     _shown = ("coef", "intercept", "learned_intercept", "classes")
 
-    def __init__(
-        self,
-        measure: str = "f1",
-        C: float = 1.0,
-        *,
-        beta: float = 1.0,
-        k: int | float | None = None,
-        solver: str = "ocas",
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        max_time: float | None = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        class_weight=None,
-        n_jobs: int | None = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-        callback=None,
-    ) -> None:
-        self.measure = measure
-        self.C = C
-        self.beta = beta
-        self.k = k
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.callback = callback
+    measure: str = field(default="f1", kw_only=False)
+    C: float = field(default=1.0, kw_only=False)
+    beta: float = 1.0
+    k: int | float | None = None
+    solver: str = "ocas"
+    warm_start: bool = False
 
-    def fit(self, X, y=None, sample_weight=None) -> MeasureSVC:
-        """Learns the classifier; several classes one against the rest.
+    def _train(self, given: Given, plan: LinearPlan) -> Trained:
+        measure = self._measure()
+        return train_measure(given.X, given.y, plan, measure, given.weight, self._starts())
 
-        X may be a file, which is read into memory.
-        """
-        plan, measure = self._plan(), Measure(self.measure, self.beta, self.k)
-        given = self._given(X, y, sample_weight)
-        check_labels(given.y)
-        trained = train_measure(given.X, given.y, plan, measure, given.weight, self._starts())
-        return self._adopt(trained, given.index_base)
+    def _measure(self) -> Measure:
+        return Measure(self.measure, self.beta, self.k)
 
     def _plan(self) -> LinearPlan:
-        return LinearPlan(
-            self.C,
-            loss="measures",
-            solver=self.solver,
-            bias=self._bias(),
-            class_weight=self.class_weight,
-            options=self._options(),
-        )
+        self._measure()
+        return self._planned(LinearPlan, loss="measures", bias=self._bias())
 
     def score(self, X, y=None, sample_weight=None) -> float:
         """The measure itself (for "error" the accuracy); with several classes, their mean.

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import field
+from typing import Any
+
 import numpy as np
 
-from maxmargin.estimators.base import Classifier, check_labels
+from maxmargin.estimators.base import Classifier, Given, parameters
 from maxmargin.models.ordinal import places_of
-from maxmargin.training.fit import LinearPlan
+from maxmargin.training.fit import LinearPlan, Trained
 from maxmargin.training.scores import train_ordinal
 
 
+@parameters
 class OrdinalSVC(Classifier):
     r"""Labels that have an order: one linear score for all of them, cut by thresholds.
 
@@ -52,54 +57,23 @@ class OrdinalSVC(Classifier):
     _kind = "ordinal"
     _shown = ("coef", "thresholds", "classes")
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        order=None,
-        solver: str = "ocas",
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        max_time: float | None = None,
-        class_weight=None,
-        n_jobs: int | None = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-        callback=None,
-    ) -> None:
-        self.C = C
-        self.order = order
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.callback = callback
+    C: float = field(default=1.0, kw_only=False)
+    order: Sequence | None = None
+    solver: str = "ocas"
+    warm_start: bool = False
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # scikit-learn scores it on labels without an order
         return tags
 
-    def fit(self, X, y=None, sample_weight=None) -> OrdinalSVC:
-        """Learns the score and the thresholds. X may be a file, which is read into memory."""
-        plan = LinearPlan(
-            self.C,
-            loss="ranks",
-            solver=self.solver,
-            bias=0.0,
-            class_weight=self.class_weight,
-            options=self._options(),
-        )
-        given = self._given(X, y, sample_weight)
-        check_labels(given.y)
-        trained = train_ordinal(given.X, given.y, plan, self.order, given.weight, self._starts())
-        return self._adopt(trained, given.index_base)
+    def _plan(self) -> LinearPlan:
+        return self._planned(LinearPlan, loss="ranks", bias=0.0)
 
-    def mean_absolute_error(self, X, y=None, sample_weight=None) -> float:
+    def _train(self, given: Given, plan: LinearPlan) -> Trained:
+        return train_ordinal(given.X, given.y, plan, self.order, given.weight, self._starts())
+
+    def mean_absolute_error(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Mean number of places between predicted and true label."""
         given = self._scored(X, y, sample_weight)
         _, true = places_of(np.asarray(given.y), self.classes_)

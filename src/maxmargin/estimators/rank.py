@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import field
+from typing import Any, Self
 
-from maxmargin.estimators.base import Machine
+from maxmargin.estimators.base import Given, Machine, parameters
 from maxmargin.metrics import pairwise_accuracy
-from maxmargin.training.fit import LinearPlan
+from maxmargin.training.fit import LinearPlan, Trained
 from maxmargin.training.scores import train_ranking
 
 
+@parameters
 class RankSVM(Machine):
     r"""Linear scores that put rows in the order of their targets, query by query.
 
@@ -64,30 +66,13 @@ class RankSVM(Machine):
     __metadata_request__fit = {"qid": True}  # noqa: RUF012
     __metadata_request__score = {"qid": True}  # noqa: RUF012
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        solver: str = "ocas",
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-        callback=None,
-    ) -> None:
-        self.C = C
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.callback = callback
+    C: float = field(default=1.0, kw_only=False)
+    solver: str = "ocas"
+    warm_start: bool = False
 
-    def fit(self, X, y=None, qid=None, sample_weight=None) -> RankSVM:
+    def fit(  # type: ignore[override]
+        self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Learns the scores.
 
         Parameters
@@ -103,13 +88,13 @@ class RankSVM(Machine):
         """
         plan = self._plan()
         given = self._given(X, y, sample_weight, qid, y_numeric=True)
-        trained = train_ranking(given.X, given.y, plan, given.qid, given.weight, self._starts())
-        return self._adopt(trained, given.index_base)
+        return self._adopt(self._train(given, plan), given.index_base)
+
+    def _train(self, given: Given, plan: LinearPlan) -> Trained:
+        return train_ranking(given.X, given.y, plan, given.qid, given.weight, self._starts())
 
     def _plan(self) -> LinearPlan:
-        return LinearPlan(
-            self.C, loss="ranks", solver=self.solver, bias=0.0, options=self._options()
-        )
+        return self._planned(LinearPlan, loss="ranks", bias=0.0)
 
     def score(self, X, y=None, qid=None, sample_weight=None) -> float:
         """Share of pairs in the right order, averaged over queries; ties count one half.

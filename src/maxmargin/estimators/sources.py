@@ -40,6 +40,14 @@ def opened(X: Any, threads: int | None, n_features: int | None = None) -> BlockS
     return source
 
 
+def refuse_beside(source: BlockSource, given: Any, name: str, what: str) -> None:
+    """What a file holds itself must not be given beside it."""
+    if given is not None:
+        raise ValueError(
+            f"{name} was given, but X is {source.name}, whose {what} are in it: leave {name} out"
+        )
+
+
 @dataclass(frozen=True)
 class Labelled:
     """What a file holds: rows (a source, or an array once they are read) and their targets."""
@@ -60,10 +68,7 @@ def read_labelled(
     Targets must be its own; weights and query ids too unless others are given.
     """
     source = opened(X, threads)
-    if y is not None:
-        raise ValueError(
-            f"y was given, but X is {source.name}, whose labels are in it: leave y out"
-        )
+    refuse_beside(source, y, "y", "labels")
     kept, sides = read_rows(source) if rows else (source, read_sides(source))
     if sides.y is None:
         raise ValueError(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from dataclasses import field
 from typing import Any
 
-from maxmargin.estimators.base import check_labels
+from maxmargin.estimators.base import Given, parameters
 from maxmargin.estimators.kernel_base import KernelClassifier
 from maxmargin.models.onnx_export import to_onnx
-from maxmargin.training.subspace import SparseKernelPlan, train
+from maxmargin.training.subspace import SparseKernelPlan, TrainedSparseKernel, train
 
 
+@parameters
 class SparseKernelSVC(KernelClassifier):
     r"""Kernel SVM classifier with a budget of basis vectors, by cutting-plane subspace pursuit.
 
@@ -85,72 +88,24 @@ class SparseKernelSVC(KernelClassifier):
 
     _kind = "sparse-kernel"
 
-    def __init__(
-        self,
-        n_basis=100,
-        C=1.0,
-        *,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        basis="free",
-        residual_rows=2048,
-        starts=32,
-        restarts=2,
-        bounds="auto",
-        tol=1e-3,
-        max_iter=None,
-        max_time=None,
-        class_weight=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        callback=None,
-    ):
-        self.n_basis = n_basis
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.basis = basis
-        self.residual_rows = residual_rows
-        self.starts = starts
-        self.restarts = restarts
-        self.bounds = bounds
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
+    n_basis: int | Sequence[int] = field(default=100, kw_only=False)
+    C: float = field(default=1.0, kw_only=False)
+    gamma: float | str = "scale"
+    basis: str = "free"
+    residual_rows: int = 2048
+    starts: int = 32
+    restarts: int = 2
+    bounds: str = "auto"
 
-    def fit(self, X, y=None, sample_weight=None):
-        """Fits the model to rows X (dense or CSR) and labels y; of a file X, its own labels."""
-        plan = SparseKernelPlan(
-            n_basis=self.n_basis,
-            C=self.C,
-            kernel=self.kernel,
-            gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-            basis=self.basis,
-            residual_rows=self.residual_rows,
-            starts=self.starts,
-            restarts=self.restarts,
-            bounds=self.bounds,
-            class_weight=self.class_weight,
-            options=self._options(),
-        )
-        given = self._given(X, y, sample_weight)
-        check_labels(given.y)
-        trained = train(given.X, given.y, plan, given.weight)
-        self._adopt(trained, given.index_base)
+    def _plan(self) -> SparseKernelPlan:
+        return self._planned(SparseKernelPlan)
+
+    def _train(self, given: Given, plan: SparseKernelPlan) -> TrainedSparseKernel:
+        return train(given.X, given.y, plan, given.weight)
+
+    def _keep(self, trained: TrainedSparseKernel, index_base: int | None = None) -> None:
+        super()._keep(trained, index_base)
         self.path_ = trained.path
-        return self
 
     def _show(self, model: Any) -> None:
         super()._show(model)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from dataclasses import field
+from typing import Any, Self
 
 import numpy as np
 
@@ -11,16 +12,16 @@ from maxmargin.data.features import feature_map
 from maxmargin.data.limits import parse_bytes
 from maxmargin.data.stream.blocks import BlockSource, Strings
 from maxmargin.data.stream.sources import ArraySource
-from maxmargin.estimators.base import Classifier, check_labels
-from maxmargin.estimators.sources import opened
-from maxmargin.problem import Callback
+from maxmargin.estimators.base import Classifier, WithIntercept, check_labels, parameters
+from maxmargin.estimators.sources import opened, refuse_beside
 from maxmargin.training.stream import StreamPlan, train_stream
 from maxmargin.training.targets import checked_weights
 
 SMALLEST_BLOCKS = 1 << 12
 
 
-class StreamSVC(Classifier):
+@parameters
+class StreamSVC(WithIntercept, Classifier):
     """Linear support vector classification of rows that need not fit in memory.
 
         minimise   1/2 ||w||^2 + C sum_i s_i max(0, 1 - y_i (<w, phi(x_i)> + b))
@@ -96,84 +97,36 @@ class StreamSVC(Classifier):
     _kind = "stream"
     _shown = ("coef", "intercept", "classes", "features")
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        memory: int | float | str = "1GB",
-        features: Any = None,
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        max_time: float | None = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        class_weight=None,
-        n_jobs: int | None = None,
-        random_state=None,
-        deterministic: bool | None = None,
-        checkpoint: str | os.PathLike | None = None,
-        checkpoint_every: float = 600.0,
-        alpha_dtype: str = "float64",
-        alpha_file: str | os.PathLike | None = None,
-        verbose: int = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.C = C
-        self.memory = memory
-        self.features = features
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.deterministic = deterministic
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.alpha_dtype = alpha_dtype
-        self.alpha_file = alpha_file
-        self.verbose = verbose
-        self.callback = callback
+    C: float = field(default=1.0, kw_only=False)
+    memory: int | float | str = "1GB"
+    features: Any = None
+    random_state: Any = None
+    deterministic: bool | None = None
+    checkpoint: str | os.PathLike | None = None
+    checkpoint_every: float = 600.0
+    alpha_dtype: str = "float64"
+    alpha_file: str | os.PathLike | None = None
 
-    def fit(self, X, y=None, sample_weight=None) -> StreamSVC:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on a file, a list of files, a `BlockSource`, or arrays in memory.
 
         Files and sources bring their labels and weights: leave `y` and `sample_weight` out. Arrays
         (dense or CSR), `Strings` and sequences of texts need `y`.
         """
-        plan = self._plan(in_memory=y is not None)
+        in_memory = y is not None
+        patient = in_memory if self.deterministic is None else bool(self.deterministic)
+        features = feature_map(self.features)
+        plan = self._planned(StreamPlan, bias=self._bias(), features=features, patient=patient)
         source = self._source(X, y, sample_weight)
         self._note_columns(source.d, source.feature_names)
         return self._adopt(train_stream(source, plan), source.index_base)
-
-    def _plan(self, in_memory: bool) -> StreamPlan:
-        return StreamPlan(
-            C=self.C,
-            memory=self.memory,
-            features=feature_map(self.features),
-            bias=self._bias(),
-            class_weight=self.class_weight,
-            checkpoint=self.checkpoint,
-            checkpoint_every=self.checkpoint_every,
-            alpha_dtype=self.alpha_dtype,
-            alpha_file=self.alpha_file,
-            patient=in_memory if self.deterministic is None else bool(self.deterministic),
-            options=self._options(),
-        )
 
     def _source(self, X: Any, y: Any, sample_weight: Any) -> BlockSource:
         """The rows as a source of blocks, wherever they are."""
         if self._is_file(X, labelled=y is not None):
             source = opened(X, None)
-            if y is not None or sample_weight is not None:
-                name = "y" if y is not None else "sample_weight"
-                kind = "labels" if y is not None else "weights"
-                raise ValueError(
-                    f"{name} was given, but X is {source.name}, whose {kind} are in it: leave "
-                    f"{name} out"
-                )
+            refuse_beside(source, y, "y", "labels")
+            refuse_beside(source, sample_weight, "sample_weight", "weights")
             return source
         if is_text(X) and y is None:
             raise ValueError("y is missing: texts in memory need labels")
