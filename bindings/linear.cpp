@@ -6,6 +6,7 @@
 #include "common.hpp"
 #include "linear/cholesky.hpp"
 #include "linear/dual_descent.hpp"
+#include "linear/gram.hpp"
 #include "linear/hinge.hpp"
 #include "linear/products.hpp"
 #include "linear/reduced_qp.hpp"
@@ -54,15 +55,18 @@ void bind_products(nb::module_& m) {
       Release(), nb::arg("rows"), nb::arg("out").noconvert(), nb::arg("pool"));
   m.def(
       "gram",
-      [](const RowsHandle& rows, In<double> h, std::size_t every, OutMatrix<double> H, Pool& pool) {
+      [](const RowsHandle& rows, In<double> h, std::size_t every, bool for_direction,
+         OutMatrix<double> H, Pool& pool) {
         const std::size_t width = rows.shape().width();
         check(every >= 1, "every must be at least 1");
         check_length(h.shape(0), rows.shape().n, "h");
         check(H.shape(0) == width && H.shape(1) == width, "H must be width x width");
-        gram(rows.view, h.data(), every, H.data(), pool);
+        const GramUse use = for_direction ? GramUse::direction : GramUse::values;
+        gram(rows.view, h.data(), every, use, H.data(), pool);
       },
-      Release(), nb::arg("rows"), nb::arg("h"), nb::arg("every"), nb::arg("H").noconvert(),
-      nb::arg("pool"), "H = sum_i h_i x_i x_i^T");
+      Release(), nb::arg("rows"), nb::arg("h"), nb::arg("every"), nb::arg("for_direction"),
+      nb::arg("H").noconvert(), nb::arg("pool"),
+      "H = sum_i h_i x_i x_i^T; float32 products if they are enough for a Newton direction");
   m.def("gram_steps_per_row", [](const RowsHandle& rows) { return gram_steps_per_row(rows.view); });
   m.def(
       "cholesky_solve",

@@ -1,4 +1,4 @@
-// The two products every method is made of, and the weighted Gram matrix Newton needs.
+// The two products every method is made of, and those with a Hessian.
 // Threaded, float64 sums, the same result for any number of threads.
 #pragma once
 #include <cstddef>
@@ -19,13 +19,6 @@ void combine_onto(const Rows& rows, const double* l, double* a, Pool& pool);
 
 // out_i = ||x_i||^2
 void squared_norms(const Rows& rows, double* out, Pool& pool);
-
-// H = sum_i h_i x_i x_i^T        width x width, row-major, both triangles; rows with h_i = 0 cost
-// nothing. every > 1 takes only every so many of the other rows, each standing for `every` of them.
-void gram(const Rows& rows, const double* h, std::size_t every, double* H, Pool& pool);
-
-// What a row of `gram` costs, in multiplications by one entry of a row.
-double gram_steps_per_row(const Rows& rows);
 
 // out = sum_i h_i <x_i, v> x_i   one pass over the rows with h_i > 0
 void hessian_product(const Rows& rows, const double* h, const double* v, double* out, Pool& pool);

@@ -19,6 +19,7 @@
 #include "base/random.hpp"
 #include "kernel/rows.hpp"
 #include "linear/cholesky.hpp"
+#include "linear/gram.hpp"
 #include "linear/hinge.hpp"
 #include "linear/products.hpp"
 #include "linear/reduced_qp.hpp"
@@ -129,7 +130,7 @@ Answer products(const Data& data, Pool& pool) {
   combine(data.rows(), data.q.data(), a.data(), pool);
   predict(data.rows(), a.data(), p.data(), pool);
   const std::vector<double> h(kRows, 1.0);
-  gram(data.rows(), h.data(), 1, H.data(), pool);
+  gram(data.rows(), h.data(), 1, GramUse::direction, H.data(), pool);
   cholesky_solve(H.data(), kWidth + 1, a.data(), pool);
   a.insert(a.end(), p.begin(), p.end());
   return a;

@@ -338,3 +338,36 @@ def test_a_csr_matrix_that_lies_about_its_order_gives_no_wrong_gram():
     except ValueError:
         return
     close(H, full.T @ full)
+
+
+def test_a_gram_for_a_direction_keeps_float32_digits_and_no_fewer(X, bias, svm):
+    rows, full = ArrayRows(X, bias), svm.with_bias(X, bias)
+    h = np.random.default_rng(3).random(rows.n)
+    H = (full.T * h) @ full
+    assert np.abs(rows.gram(h, for_direction=True) - H).max() <= 2e-6 * np.abs(H).max()
+
+
+@pytest.mark.parametrize("scale", [1e4, 1e30, 1e100])
+def test_a_gram_for_a_direction_is_float64_where_float32_would_drown_the_identity(scale):
+    X, h = scale * values(np.float64), np.ones(N)
+    close(ArrayRows(X).gram(h, for_direction=True), X.T @ X)
+
+
+def test_a_row_too_large_for_float32_is_noticed_wherever_it_lies():
+    X, h = values(np.float64), np.ones(N)
+    X[1] = 1e60  # not among the rows that are looked at first
+    close(ArrayRows(X).gram(h, for_direction=True), X.T @ X)
+
+
+@pytest.mark.parametrize("d", [1, 7, 64, 129, 300])
+def test_cholesky_solves_systems_of_any_size_the_same_for_any_number_of_threads(d):
+    A = np.random.default_rng(d).normal(size=(d + 5, d))
+    H, b = A.T @ A + np.eye(d), np.arange(1.0, d + 1)
+    answers = []
+    for threads in (1, 3):
+        x = b.copy()
+        assert _core.cholesky_solve(H.copy(), x, _core.Pool(threads))
+        answers.append(x)
+    np.testing.assert_allclose(H @ answers[0], b, rtol=1e-8)
+    np.testing.assert_array_equal(*answers)
+    assert not _core.cholesky_solve(H - 1e6 * np.eye(d), b.copy(), _core.Pool(1))

@@ -111,13 +111,14 @@ class ArrayRows:
         """About how many multiplications by one entry a row of `gram` takes."""
         return _core.gram_steps_per_row(self.core)
 
-    def gram(self, h: np.ndarray, every: int = 1) -> np.ndarray:
-        """``sum_i h_i x_i x_i^T``; rows with h_i = 0 cost nothing.
+    def gram(self, h: np.ndarray, every: int = 1, for_direction: bool = False) -> np.ndarray:
+        """``sum_i h_i x_i x_i^T`` with h_i >= 0; rows with h_i = 0 cost nothing.
 
-        ``every > 1`` estimates it from every so many of the other rows.
+        ``every > 1`` estimates it from every so many of the other rows. `for_direction`: float32
+        products are enough where their rounding is small beside the identity.
         """
         H = np.empty((self.width, self.width))
-        _core.gram(self.core, h, every, H, self.pool)
+        _core.gram(self.core, h, every, for_direction, H, self.pool)
         return H
 
     def hessian_product(self, h: np.ndarray, v: np.ndarray) -> np.ndarray:

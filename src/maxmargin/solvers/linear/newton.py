@@ -224,7 +224,7 @@ def newton_direction(
     every = max(1, inner_rows // hessian_rows(rows))
     ridge = 0.0
     while True:
-        H, direction = rows.gram(h, every), gradient.copy()
+        H, direction = rows.gram(h, every, for_direction=True), gradient.copy()
         np.einsum("jj->j", H)[:] += 1.0 + ridge
         if _core.cholesky_solve(H, direction, rows.pool):
             return direction
