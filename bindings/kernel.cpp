@@ -14,6 +14,7 @@ namespace {
 
 using FloatMatrix = nb::ndarray<float, nb::ndim<2>, nb::device::cpu>;
 using ConstFloatMatrix = nb::ndarray<const float, nb::ndim<2>, nb::device::cpu>;
+using ConstMatrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using IntMatrix = nb::ndarray<std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using ConstIntMatrix = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using RangeArray = nb::ndarray<const std::int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
@@ -84,6 +85,18 @@ struct MatrixHandle : KernelRows {
   MatrixRows rows;
 };
 
+struct PartialHandle : KernelRows {
+  PartialHandle(const RowsHandle& data, const KernelFunction& k, FloatMatrix K, Pool& pool)
+      : held(K), rows(data.view, k, square_view(held), pool) {
+    diagonal_ = rows.diagonals();
+  }
+  std::size_t n() const override { return rows.n(); }
+  const float* row(std::size_t i) override { return rows.row(i); }
+  bool whole() const override { return rows.whole(); }
+  FloatMatrix held;
+  PartialRows rows;
+};
+
 struct TwoVariableHandle {
   Out<double> beta, r;
   In<double> c;
@@ -113,6 +126,17 @@ void bind_functions(nb::module_& m) {
       .def("diagonal", &KernelFunction::diagonal, nb::arg("squared_norm"));
 
   m.def(
+      "narrow_products",
+      [](ConstMatrix left, ConstMatrix columns, OutMatrix<double> products, Pool& pool) {
+        check_length(left.shape(1), columns.shape(0), "the columns");
+        check_length(left.shape(0), products.shape(0), "products");
+        check_length(columns.shape(1), products.shape(1), "the rows of products");
+        narrow_products(left.data(), columns.data(), left.shape(0), columns.shape(1), left.shape(1),
+                        products.data(), pool);
+      },
+      Release(), nb::arg("left"), nb::arg("columns"), nb::arg("products").noconvert(),
+      nb::arg("pool"), "products[r, c] = <left[r], columns[:, c]>, for few features");
+  m.def(
       "kernel_values",
       [](const KernelFunction& k, OutMatrix<double> products, In<double> row_norms,
          In<double> column_norms, Pool& pool) {
@@ -125,10 +149,8 @@ void bind_functions(nb::module_& m) {
       nb::arg("column_norms"), nb::arg("pool"), "In place: inner products become kernel values.");
   m.def(
       "kernel_columns",
-      [](const KernelFunction& k, const RowsHandle& rows, In<double> norms,
-         nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> points,
-         In<double> point_norms,
-         nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out, Pool& pool) {
+      [](const KernelFunction& k, const RowsHandle& rows, In<double> norms, ConstMatrix points,
+         In<double> point_norms, OutMatrix<double> out, Pool& pool) {
         const Shape& size = shape(rows.view);
         check_length(norms.shape(0), size.n, "norms");
         check_length(points.shape(1), size.width(), "points");
@@ -201,6 +223,15 @@ void bind_kernel_rows(nb::module_& m) {
       });
   nb::class_<MatrixHandle, KernelRows>(m, "MatrixRows", "A whole kernel matrix, used in place.")
       .def(nb::init<ConstFloatMatrix>(), nb::arg("K").noconvert());
+  nb::class_<PartialHandle, KernelRows>(m, "PartialRows",
+                                        "A matrix whose rows are computed when first asked for.")
+      .def(nb::init<const RowsHandle&, const KernelFunction&, FloatMatrix, Pool&>(),
+           nb::keep_alive<1, 2>(), nb::keep_alive<1, 5>(), nb::arg("rows"), nb::arg("function"),
+           nb::arg("K").noconvert(), nb::arg("pool"))
+      .def_prop_ro("computed", [](const PartialHandle& self) { return self.rows.computed(); })
+      .def(
+          "filled", [](PartialHandle& self) { self.rows.filled(); },
+          "Says that the whole matrix has been filled by somebody else.");
   nb::class_<CachedRows, KernelRows>(m, "CachedRows", "The kernel rows used last, within a budget.")
       .def(
           "__init__",

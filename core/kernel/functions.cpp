@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/check.hpp"
 #include "base/clones.hpp"
 
 namespace maxmargin {
@@ -117,6 +118,20 @@ MAXMARGIN_WIDE_CLONES void row_to_double(const KernelFunction& k, double* produc
   row_from_products(k, products, norm, norms, n, products);
 }
 
+// One point against a block of columns that stays in the first-level cache.
+MAXMARGIN_WIDE_CLONES void narrow_row(const double* x, const double* z, std::size_t stride,
+                                      std::size_t n, std::size_t d, double* out) {
+  const double first = x[0];
+#pragma omp simd
+  for (std::size_t j = 0; j < n; ++j) out[j] = first * z[j];
+  for (std::size_t f = 1; f < d; ++f) {
+    const double value = x[f];
+    const double* column = z + f * stride;
+#pragma omp simd
+    for (std::size_t j = 0; j < n; ++j) out[j] += value * column[j];
+  }
+}
+
 MAXMARGIN_CLONES void exp_of_distances(const float* d, float gamma, std::size_t n, float* out) {
 #pragma omp simd
   for (std::size_t j = 0; j < n; ++j) out[j] = exp_negative(-gamma * d[j]);
@@ -194,6 +209,20 @@ void kernel_row_in_place(const KernelFunction& k, double* products, double norm,
   row_to_double(k, products, norm, norms, n);
 }
 
+void narrow_products(const double* x, const double* z, std::size_t rows, std::size_t columns,
+                     std::size_t d, double* products, Pool& pool) {
+  check(d > 0, "points without features have no products");
+  const std::size_t parts = std::min(pieces(rows * columns * d), std::max<std::size_t>(rows, 1));
+  constexpr std::size_t block = 256;
+  pool.run(parts, [&](std::size_t part) {
+    const Range range = part_of(rows, parts, part);
+    for (std::size_t begin = 0; begin < columns; begin += block)
+      for (std::size_t r = range.begin; r < range.end; ++r)
+        narrow_row(x + r * d, z + begin, columns, std::min(block, columns - begin), d,
+                   products + r * columns + begin);
+  });
+}
+
 void kernel_values(const KernelFunction& k, double* products, std::size_t rows, std::size_t columns,
                    const double* row_norms, const double* column_norms, Pool& pool) {
   const std::size_t parts = std::min(pieces(rows * columns), std::max<std::size_t>(rows, 1));
@@ -234,9 +263,7 @@ void kernel_from_distances(const KernelFunction& k, MatrixView D, MatrixView K, 
 }
 
 // The count smallest of one row, nearest first: a heap of the best so far, entered only by what
-// beats its worst. Blocks that hold nothing better are skipped whole. The count smallest of one
-// row, nearest first: a heap of the best so far, entered only by what beats its worst. Blocks that
-// hold nothing better are skipped whole.
+// beats its worst. Blocks that hold nothing better are skipped whole.
 void nearest_of_row(const float* d, std::size_t width, std::size_t self, std::size_t count,
                     Heap& heap, std::int32_t* out) {
   heap.clear();

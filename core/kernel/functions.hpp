@@ -43,6 +43,11 @@ void kernel_row(const KernelFunction& k, const double* products, double norm, co
 void kernel_row_in_place(const KernelFunction& k, double* products, double norm,
                          const double* norms, std::size_t n);
 
+// products[r][c] = <x_r, z_c> of points of few features, where BLAS takes longer to begin than to
+// multiply: x by rows of d numbers, z by columns (d rows of `columns` numbers). Threaded.
+void narrow_products(const double* x, const double* z, std::size_t rows, std::size_t columns,
+                     std::size_t d, double* products, Pool& pool);
+
 // In place, products[r][c] = <x_r, z_c> becomes k(x_r, z_c). Threaded.
 void kernel_values(const KernelFunction& k, double* products, std::size_t rows, std::size_t columns,
                    const double* row_norms, const double* column_norms, Pool& pool);

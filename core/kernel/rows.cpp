@@ -32,22 +32,63 @@ MatrixRows::MatrixRows(MatrixView K) : K_(K) {
   for (std::size_t i = 0; i < K.n; ++i) diagonal_[i] = K.row(i)[i];
 }
 
+RowMaker::RowMaker(const Rows& rows, const KernelFunction& k, Pool& pool)
+    : rows_(rows), k_(k), pool_(pool), norms_(shape(rows).n), products_(shape(rows).n) {
+  dense_.assign(shape(rows).width(), 0.0);
+  squared_norms(rows_, norms_.data(), pool_);
+}
+
+std::vector<double> RowMaker::diagonals() const {
+  std::vector<double> diagonal(n());
+  for (std::size_t i = 0; i < n(); ++i) diagonal[i] = k_.diagonal(norms_[i]);
+  return diagonal;
+}
+
+void RowMaker::compute(std::size_t i, float* out) {
+  std::visit(
+      [&](const auto& view) {
+        view.each(i, [&](std::size_t j, double x) { dense_[j] += x; });
+        if (view.bias != 0) dense_[view.d] = view.bias;
+        predict(rows_, dense_.data(), products_.data(), pool_);
+        view.each(i, [&](std::size_t j, double) { dense_[j] = 0; });
+      },
+      rows_);
+  const std::size_t parts = pieces(n());
+  pool_.run(parts, [&](std::size_t part) {
+    const Range range = part_of(n(), parts, part);
+    kernel_row(k_, products_.data() + range.begin, norms_[i], norms_.data() + range.begin,
+               range.end - range.begin, out + range.begin);
+  });
+  out[i] = static_cast<float>(k_.diagonal(norms_[i]));
+  ++computed_;
+}
+
+PartialRows::PartialRows(const Rows& rows, const KernelFunction& k, MatrixView K, Pool& pool)
+    : maker_(rows, k, pool), K_(K), known_(K.n, 0) {
+  check(maker_.n() == K.n, "a matrix of " + std::to_string(K.n) + " rows was given for " +
+                               std::to_string(maker_.n()) + " points");
+  diagonal_ = maker_.diagonals();
+}
+
+const float* PartialRows::row(std::size_t i) {
+  if (!whole_ && !known_[i]) {
+    maker_.compute(i, K_.row(i));
+    known_[i] = 1;
+  }
+  return K_.row(i);
+}
+
 CachedRows::CachedRows(const Rows& rows, const KernelFunction& k, std::size_t capacity, Pool& pool)
-    : rows_(rows), k_(k), pool_(pool), n_(shape(rows).n) {
+    : maker_(rows, k, pool) {
   check(capacity >= kLeast, "a row cache needs room for at least " + std::to_string(kLeast) +
                                 " kernel rows; got room for " + std::to_string(capacity));
-  slots_.resize(std::min(capacity, std::max(n_, kLeast)));
+  slots_.resize(std::min(capacity, std::max(n(), kLeast)));
   for (std::size_t s = 0; s < slots_.size(); ++s) {
     slots_[s].older = (s + 1) % slots_.size();
     slots_[s].newer = (s + slots_.size() - 1) % slots_.size();
   }
-  slot_of_.assign(n_, -1);
-  norms_.resize(n_);
-  products_.resize(n_);
-  dense_.assign(shape(rows).width(), 0.0);
-  squared_norms(rows_, norms_.data(), pool_);
-  diagonal_.resize(n_);
-  for (std::size_t i = 0; i < n_; ++i) diagonal_[i] = k_.diagonal(norms_[i]);
+  slot_of_.assign(n(), -1);
+  diagonal_ = maker_.diagonals();
 }
 
 const float* CachedRows::row(std::size_t i) {
@@ -59,8 +100,8 @@ const float* CachedRows::row(std::size_t i) {
   Slot& slot = slots_[oldest];
   if (slot.row >= 0) slot_of_[static_cast<std::size_t>(slot.row)] = -1;
   slot.row = -1;  // stays so if computing is interrupted
-  slot.values.resize(n_);
-  compute(i, slot.values.data());
+  slot.values.resize(n());
+  maker_.compute(i, slot.values.data());
   slot.row = static_cast<std::int64_t>(i);
   slot_of_[i] = static_cast<std::int32_t>(oldest);
   newest_ = oldest;  // the ring turns by one place
@@ -83,20 +124,6 @@ void CachedRows::touch(std::size_t s) {
   slots_[oldest].older = s;
   slots_[newest_].newer = s;
   newest_ = s;
-}
-
-void CachedRows::compute(std::size_t i, float* out) {
-  std::visit(
-      [&](const auto& view) {
-        view.each(i, [&](std::size_t j, double x) { dense_[j] += x; });
-        if (view.bias != 0) dense_[view.d] = view.bias;
-        predict(rows_, dense_.data(), products_.data(), pool_);
-        view.each(i, [&](std::size_t j, double) { dense_[j] = 0; });
-      },
-      rows_);
-  kernel_row(k_, products_.data(), norms_[i], norms_.data(), n_, out);
-  out[i] = static_cast<float>(diagonal_[i]);
-  ++computed_;
 }
 
 void add_rows(KernelRows& rows, const std::int64_t* indices, const double* coefficients,

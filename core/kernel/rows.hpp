@@ -1,5 +1,5 @@
-// Kernel rows behind row(i) and diagonal(i): a whole matrix in memory, or a cache of the rows used
-// last.
+// Kernel rows behind row(i) and diagonal(i): a whole matrix in memory, a matrix whose rows are
+// computed when they are first asked for, or a cache of the rows used last.
 //
 // Rows are float32 and unsigned (no labels in them), so one matrix serves every fold, every
 // weighting and every one-vs-rest problem.
@@ -40,6 +40,41 @@ class MatrixRows final : public KernelRows {
   MatrixView K_;
 };
 
+// Computes single kernel rows from the data: O(n d) each, threaded over the points.
+class RowMaker {
+ public:
+  RowMaker(const Rows& rows, const KernelFunction& k, Pool& pool);
+  std::size_t n() const { return norms_.size(); }
+  std::vector<double> diagonals() const;
+  void compute(std::size_t i, float* out);
+  std::uint64_t computed() const { return computed_; }
+
+ private:
+  Rows rows_;
+  KernelFunction k_;
+  Pool& pool_;
+  std::vector<double> norms_, dense_, products_;
+  std::uint64_t computed_ = 0;
+};
+
+// A matrix whose rows are computed when they are first asked for. Somebody who has filled the whole
+// matrix by tiles says so with `filled`; from then on it is like MatrixRows.
+class PartialRows final : public KernelRows {
+ public:
+  PartialRows(const Rows& rows, const KernelFunction& k, MatrixView K, Pool& pool);
+  std::size_t n() const override { return K_.n; }
+  const float* row(std::size_t i) override;
+  bool whole() const override { return whole_; }
+  std::uint64_t computed() const { return maker_.computed(); }
+  void filled() { whole_ = true; }
+
+ private:
+  RowMaker maker_;
+  MatrixView K_;
+  std::vector<char> known_;
+  bool whole_ = false;
+};
+
 // Computes a row when it is asked for and keeps the `capacity` rows used last.
 class CachedRows final : public KernelRows {
  public:
@@ -47,12 +82,12 @@ class CachedRows final : public KernelRows {
       3;  // the two rows of a step, and one that is being computed
 
   CachedRows(const Rows& rows, const KernelFunction& k, std::size_t capacity, Pool& pool);
-  std::size_t n() const override { return n_; }
+  std::size_t n() const override { return maker_.n(); }
   const float* row(std::size_t i) override;
   bool whole() const override { return false; }
 
   std::size_t capacity() const { return slots_.size(); }
-  std::uint64_t computed() const { return computed_; }
+  std::uint64_t computed() const { return maker_.computed(); }
 
  private:
   struct Slot {
@@ -61,17 +96,11 @@ class CachedRows final : public KernelRows {
     std::size_t newer, older;  // a ring through all slots in order of use
   };
   void touch(std::size_t slot);
-  void compute(std::size_t i, float* out);
 
-  Rows rows_;
-  KernelFunction k_;
-  Pool& pool_;
-  std::size_t n_;
-  std::vector<double> norms_, dense_, products_;
+  RowMaker maker_;
   std::vector<std::int32_t> slot_of_;  // -1: not in the cache
   std::vector<Slot> slots_;
   std::size_t newest_ = 0;
-  std::uint64_t computed_ = 0;
 };
 
 // out += sum_q coefficients[q] * row(indices[q]), over the columns of `ranges`. Threaded for whole

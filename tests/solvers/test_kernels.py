@@ -13,7 +13,7 @@ from maxmargin.solvers.kernel import gram as kernels
 from maxmargin.solvers.kernel import sources as kernel_sources
 from maxmargin.solvers.kernel.given import given_matrix
 from maxmargin.solvers.kernel.gram import Kernel
-from maxmargin.solvers.kernel.sources import source_of
+from maxmargin.solvers.kernel.sources import CachedSource, PartialSource, source_of
 from maxmargin.solvers.kernel.two_variable import BinaryProblem, Method, solve
 
 POOL = _core.Pool(2)
@@ -198,11 +198,53 @@ def test_a_small_budget_gives_the_same_optimum_through_the_cache(kernel):
     values = []
     for budget in (10**9, 4 * 90 * 6):
         source = source_of(X, kernel, budget, POOL)
-        assert source.rows.whole == (budget == 10**9)
+        assert isinstance(source, PartialSource if budget == 10**9 else CachedSource)
         problem = BinaryProblem(source, y, np.ones(90))
         values.append(solve(problem, 1.0, Settings(tol=1e-6), POOL, method).certificate)
     assert values[0].primal == pytest.approx(values[1].primal, rel=1e-4)
     assert values[1].normalised_gap <= 1e-6
+
+
+def test_few_support_vectors_need_few_rows_and_many_the_whole_matrix():
+    random = np.random.default_rng(0)
+    X = np.vstack([random.normal(-2, 0.3, (400, 3)), random.normal(2, 0.3, (400, 3))])
+    y = np.repeat([-1.0, 1.0], 400)
+    noisy = np.where(random.random(800) < 0.3, -y, y)
+    filled = []
+    for labels, gamma in ((y, 0.1), (noisy, 10.0)):
+        source = source_of(X, Kernel("rbf", gamma), 10**9, POOL)
+        problem = BinaryProblem(source, labels, np.ones(800))
+        found = solve(problem, 10.0, Settings(tol=1e-4), POOL, Method(cold="I0"))
+        assert found.certificate.status == "optimal"
+        filled.append(source.rows.whole)
+        if not source.rows.whole:
+            assert source.rows.computed < source.fill_at
+    assert filled == [False, True]
+
+
+def test_a_matrix_filled_half_way_gives_the_same_optimum():
+    X = rows(300, 3)
+    y = np.where(X[:, 0] + X[:, 1] > 0, 1.0, -1.0)
+    primal = []
+    for whole_first in (True, False):
+        source = source_of(X, Kernel("rbf", 1.0), 10**9, POOL)
+        if whole_first:
+            source.fill(POOL)
+        problem = BinaryProblem(source, y, np.ones(300))
+        found = solve(problem, 1.0, Settings(tol=1e-6), POOL, Method())
+        assert found.certificate.status == "optimal"
+        primal.append(found.certificate.primal)
+    assert primal[0] == pytest.approx(primal[1], rel=2e-6)
+
+
+@pytest.mark.parametrize("d", [1, 3, 16])
+def test_products_of_few_features_are_those_of_numpy(d):
+    random = np.random.default_rng(d)
+    left, right = random.normal(size=(37, d)), random.normal(size=(301, d))
+    for threads in (1, 2):
+        out = np.empty((37, 301))
+        _core.narrow_products(left, np.ascontiguousarray(right.T), out, _core.Pool(threads))
+        assert np.allclose(out, left @ right.T, rtol=1e-14, atol=1e-14)
 
 
 def test_the_cache_keeps_rows_used_last():

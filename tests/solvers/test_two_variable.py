@@ -25,6 +25,7 @@ def points(n=60, d=3, seed=0, noise=0.3):
 
 def problem_of(X, y, kernel=None, s=None):
     source = source_of(X, kernel or Kernel("rbf", 0.5), 10**9, POOL)
+    source.fill(POOL)
     return BinaryProblem(source, y, np.ones(len(y)) if s is None else s)
 
 

@@ -6,7 +6,6 @@ Estimators and commands both train here; nothing in this file needs scikit-learn
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
@@ -29,12 +28,11 @@ from maxmargin.parameters import (
 )
 from maxmargin.problem import Progress, Settings
 from maxmargin.solvers.common.run import interruptible
-from maxmargin.solvers.kernel import gram as kernels
 from maxmargin.solvers.kernel import grid as kernel_grid
 from maxmargin.solvers.kernel.coding import coding_of
 from maxmargin.solvers.kernel.gram import KERNELS, Kernel, KernelCallable
 from maxmargin.solvers.kernel.grid import GridProblem, GridProgress, GridResult
-from maxmargin.solvers.kernel.sources import Source, budget_of, seconds_of_cached_fit, source_of
+from maxmargin.solvers.kernel.sources import budget_of, source_of
 from maxmargin.solvers.kernel.two_variable import (
     RULES,
     BinaryProblem,
@@ -45,8 +43,6 @@ from maxmargin.solvers.kernel.two_variable import (
 )
 from maxmargin.training.normal_form import NormalForm, normal_form
 from maxmargin.training.targets import Labels, checked_weights, labels_of
-
-WARN_SECONDS = 600  # a cached fit that will take longer than this is announced
 
 
 @dataclass(frozen=True)
@@ -147,7 +143,7 @@ def train(X, y: np.ndarray, plan: KernelPlan, sample_weight: Any = None) -> Trai
         settings = options.settings(stop)
         codings = coding_of(len(labels.classes), plan.multi_class).labels(form.codes)
         try:
-            source = _source(form.X, kernel, plan, pool)
+            source = source_of(form.X, kernel, budget_of(plan.memory), pool)
             problems = [BinaryProblem(source, signs, form.weights) for signs in codings]
             solutions = solve_all(problems, C, settings, pool, plan.method)
         except _core.Stopped:  # before there was a kernel matrix
@@ -159,9 +155,18 @@ def train(X, y: np.ndarray, plan: KernelPlan, sample_weight: Any = None) -> Trai
 def solve_all(
     problems: list[BinaryProblem], C: float, settings: Settings, pool: _core.Pool, method: Method
 ) -> list[KernelSolution]:
-    """Problems on one kernel: side by side if the matrix is in memory, else one by one."""
-    if len(problems) == 1 or not problems[0].source.rows.whole or pool.threads == 1:
-        return [solve(problem, C, settings, pool, method) for problem in problems]
+    """Problems on one kernel: one by one, side by side once the whole matrix is in memory."""
+    solutions: list[KernelSolution] = []
+    rows = problems[0].source.rows
+    while len(solutions) < len(problems):
+        rest = problems[len(solutions) :]
+        if len(rest) > 1 and rows.whole and pool.threads > 1:
+            return solutions + _side_by_side(rest, C, settings, pool, method)
+        solutions.append(solve(rest[0], C, settings, pool, method))
+    return solutions
+
+
+def _side_by_side(problems, C: float, settings: Settings, pool: _core.Pool, method: Method):
     with ThreadPoolExecutor(pool.threads) as executor:
         futures = [
             executor.submit(solve, problem, C, settings, _core.Pool(1), method, owns_stop=False)
@@ -171,24 +176,6 @@ def solve_all(
             if settings.stop is not None:
                 settings.stop.poll()
     return [future.result() for future in futures]
-
-
-def _source(X, kernel, plan: KernelPlan, pool: _core.Pool) -> Source:
-    """The kernel rows; a fit that will take long for want of memory says so before it starts."""
-    n, budget = X.shape[0], budget_of(plan.memory)
-    size = kernels.matrix_bytes(n)
-    if isinstance(kernel, Kernel) and size > budget:
-        seconds = seconds_of_cached_fit(X, kernel, budget, pool)
-        if seconds > WARN_SECONDS:
-            warnings.warn(
-                f"the kernel matrix of {n} rows takes {size / 2**30:.1f} GiB and the budget is "
-                f"{budget / 2**30:.1f} GiB: rows will be computed again and again, for about "
-                f"{seconds / 60:.0f} minutes. Allow more memory, train on fewer rows, or use "
-                f"SparseKernelSVC, which needs no such matrix",
-                UserWarning,
-                stacklevel=4,
-            )
-    return source_of(X, kernel, budget, pool)
 
 
 # ---------------------------------------------------------------- a grid of fits

@@ -143,7 +143,7 @@ def _fresh_residuals(line: Line, pool: _core.Pool) -> np.ndarray:
     exact = source.exact
     used = np.flatnonzero(beta)
     sizes = np.sqrt(np.maximum(exact.diagonal, 0.0))
-    if source.rows.whole:
+    if source.drift_known:
         if line.fresh_at is None:
             line.refresh(pool)
         # What float32 hides, what steps since then have rounded off, what float32 cannot hold.

@@ -110,7 +110,7 @@ class NamedValues:
         points, pool = self.points.taken(rows), _core.Pool(1)
         whole = points.tile(0, points.n), points, 0
         with blas_threads(pool):
-            K = self._tile(*whole, *whole, Products(points.n, points.n), pool)
+            K = self._tile(*whole, *whole, Products(points.n, points.n, pool), pool)
         np.fill_diagonal(K, self.diagonal[rows])
         return K
 
@@ -156,7 +156,7 @@ class NamedValues:
 
     def _values(self, of_left: Points, of_right: Points, pool: _core.Pool):
         """A function of tiles of these points and of where they begin: their kernel values."""
-        products = Products(min(BAND, of_left.n), min(TILE, of_right.n))
+        products = Products(min(BAND, of_left.n), min(TILE, of_right.n), pool)
 
         def values(row: int, left, column: int, right) -> np.ndarray:
             return self._tile(left, of_left, row, right, of_right, column, products, pool)

@@ -34,6 +34,7 @@ NEIGHBOURS = 10  # N of the paper
 HELD_BYTES = 2**26  # rows up to this size are converted to float64 tiles once
 # BLAS on dense tiles multiplies about this many times faster than a sparse product does.
 DENSE_ADVANTAGE = 20
+NARROW = 16  # features up to which the core multiplies faster than BLAS begins
 
 KernelCallable = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -153,8 +154,9 @@ def centre_of(X) -> np.ndarray | None:
 class Products:
     """Inner products of tiles, in memory used again: fresh pages cost more than the sums."""
 
-    def __init__(self, rows: int, columns: int) -> None:
+    def __init__(self, rows: int, columns: int, pool: _core.Pool) -> None:
         self._memory = np.empty(rows * columns)
+        self._pool = pool
 
     def __call__(self, left, right) -> np.ndarray:
         """``<x, z>`` for every x of one tile and z of another; valid until the next call."""
@@ -164,6 +166,9 @@ class Products:
             (left @ right.T).toarray(out=out)
         elif sp.issparse(left) or sp.issparse(right):
             out[:] = left @ right.T
+        elif 0 < left.shape[1] <= NARROW:
+            columns = np.ascontiguousarray(right.T)
+            _core.narrow_products(np.ascontiguousarray(left), columns, out, self._pool)
         else:
             np.matmul(left, right.T, out=out)
         return out
@@ -257,7 +262,7 @@ def fill(
     points: Points, function: _core.KernelFunction, K: np.ndarray, pool: _core.Pool
 ) -> np.ndarray:
     """``K_ij = k(x_i, x_j)`` in float32, in the memory given."""
-    products = Products(min(BAND, points.n), min(TILE, points.n))
+    products = Products(min(BAND, points.n), min(TILE, points.n), pool)
     with blas_threads(pool):
         for row, column, left, right in upper_tiles(points):
             G = products(left, right)
@@ -322,7 +327,7 @@ def expand(X, points: Points, kernel: Kernel, coefficients: np.ndarray, pool: _c
     """
     left_points = Points(X, points.centre)
     out = np.zeros((left_points.n, coefficients.shape[1]))
-    products = Products(min(TILE, left_points.n), min(2 * TILE, points.n))
+    products = Products(min(TILE, left_points.n), min(2 * TILE, points.n), pool)
     with blas_threads(pool):
         for column, stop in tiles(points.n, 2 * TILE):
             right = points.tile(column, stop)

@@ -102,7 +102,8 @@ def _step_length(a, s, z, w, da, dz, dw) -> float:
     for value, change in ((a, da), (s, -da), (z, dz), (w, dw)):
         falls = change < 0
         if falls.any():
-            longest = min(longest, float((value[falls] / -change[falls]).min()))
+            with np.errstate(over="ignore"):  # a bound that is out of reach
+                longest = min(longest, float((value[falls] / -change[falls]).min()))
     return TO_THE_WALL * longest
 
 

@@ -1,16 +1,24 @@
-"""Where a solver's kernel rows come from: the whole matrix if memory allows, else a cache of rows.
+"""Where a solver's kernel rows come from.
 
-A source has ``rows`` (the core's view of them), ``n``, ``neighbours`` and
-``combine(beta) -> f``, whatever is behind it.
+    MatrixSource    a whole Gram matrix that somebody made
+    PartialSource   rows of it when they are first asked for; all of it once so many were that the
+                    whole matrix would have been cheaper
+    CachedSource    the rows used last, where memory is too small for the matrix
+
+A source has ``rows`` (the core's view of them), ``n``, ``neighbours``, ``combine(beta) -> f``, and
+``drift_known``: whether residuals that steps keep up to date err by no more than
+``exact.search_error`` says. ``wants_filling`` is decided by counts, so that it does not depend on
+the machine.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import time
+import warnings
 
 import numpy as np
+import scipy.sparse as sp
 
 from maxmargin import _core
 from maxmargin.data.arrays import view
@@ -26,6 +34,12 @@ from maxmargin.solvers.kernel.gram import (
     matrix_bytes,
     points_for,
 )
+
+LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
+REPEATED = 2  # times that a cache is filled before it is called too small
+MANY_VALUES = 10**10  # kernel values, some ten seconds of computing them
+FUNCTION = 40  # what a kernel function costs, in multiply-adds of a product of rows
+BLAS_ADVANTAGE = 16  # how many times faster products are made by tiles than row by row
 
 # ---------------------------------------------------------------- memory
 
@@ -60,19 +74,18 @@ def cached_rows(X, kernel: Kernel, budget: int, pool: _core.Pool) -> _core.Cache
     return _core.CachedRows(view(X, 0.0), kernel.function, capacity, pool)
 
 
-def seconds_of_cached_fit(X, kernel: Kernel, budget: int, pool: _core.Pool) -> float:
-    """A rough guess: twice as many iterations as rows, each computing what the cache lacks."""
-    n = X.shape[0]
-    rows = cached_rows(X, kernel, min(budget, 4 * n * _core.CachedRows.least), pool)
-    began = time.perf_counter()
-    rows.row(0)
-    return 2 * n * (time.perf_counter() - began) * (1 - min(1.0, budget / matrix_bytes(n)) / 2)
-
-
 # ---------------------------------------------------------------- what a solver asks of a kernel
 
 
 NOT_YET = np.empty((0, 0), dtype=np.int32)  # neighbours that the solver finds when it needs them
+
+
+def combined_rows(rows: _core.KernelRows, beta: np.ndarray, pool: _core.Pool) -> np.ndarray:
+    """``f_i = sum_j beta_j k(x_j, x_i)`` from the rows as they are."""
+    f = np.zeros(rows.n)
+    used = np.flatnonzero(beta)
+    _core.add_rows(rows, used, beta[used], np.array([[0, rows.n]]), f, pool)
+    return f
 
 
 class MatrixSource:
@@ -80,6 +93,8 @@ class MatrixSource:
 
     `exact` are its values in float64; without them the matrix itself is the kernel.
     """
+
+    drift_known = True
 
     def __init__(
         self, K: np.ndarray, neighbours: np.ndarray = NOT_YET, exact: Exact | None = None
@@ -92,21 +107,102 @@ class MatrixSource:
 
     def combine(self, beta: np.ndarray, pool: _core.Pool) -> np.ndarray:
         """``f_i = sum_j beta_j k(x_j, x_i)`` for every i, afresh."""
-        f = np.zeros(self.n)
-        used = np.flatnonzero(beta)
-        everywhere = np.array([[0, self.n]])
-        _core.add_rows(self.rows, used, beta[used], everywhere, f, pool)
-        return f
+        return combined_rows(self.rows, beta, pool)
+
+    def some_rows(self, points: np.ndarray) -> np.ndarray:
+        """The kernel rows of a few points."""
+        return self.K[points]
+
+
+class PartialSource:
+    """A matrix whose rows are computed when first asked for, and all at once when that pays.
+
+    Tiles of BLAS make half of a symmetric matrix, so that a value of the whole matrix costs a
+    fraction of a value of a single row. `fill_at` rows cost as much as the whole matrix: filling it
+    then takes at most twice what the better of the two ways would have taken.
+    """
+
+    drift_known = True
+    neighbours = NOT_YET
+
+    def __init__(self, X, kernel: Kernel, pool: _core.Pool) -> None:
+        self.points, self.kernel = points_for(X, kernel), kernel
+        self.exact = NamedValues(self.points, kernel)
+        self.n: int = self.points.n
+        self.K = empty_matrix(self.n)
+        centre = self.points.centre
+        self.rows = _core.PartialRows(
+            view(X if centre is None else np.asarray(X) - centre, 0.0),
+            kernel.function,
+            self.K,
+            pool,
+        )
+        self.fill_at = rows_worth_a_matrix(X)
+        if float(self.exact.diagonal.max(initial=0.0)) > LARGEST_FLOAT32:
+            self.fill(pool)  # and be refused
+
+    @property
+    def wants_filling(self) -> bool:
+        return not self.rows.whole and self.rows.computed >= self.fill_at
+
+    def fill(self, pool: _core.Pool) -> None:
+        """Computes the whole matrix, if that was not done before."""
+        if self.rows.whole:
+            return
+        fill(self.points, self.kernel.function, self.K, pool)
+        if not self.kernel.of_distance:
+            check_matrix(self.K, pool)  # a polynomial can overflow float32
+        self.rows.filled()
+
+    def combine(self, beta: np.ndarray, pool: _core.Pool) -> np.ndarray:
+        """``f_i = sum_j beta_j k(x_j, x_i)`` for every i, afresh."""
+        return combined_rows(self.rows, beta, pool)
+
+    def some_rows(self, points: np.ndarray) -> np.ndarray:
+        """The kernel rows of a few points."""
+        return np.stack([self.rows.row(int(i)) for i in points])
+
+
+def rows_worth_a_matrix(X) -> int:
+    """How many single kernel rows cost as much as the whole matrix, in multiply-adds.
+
+    A value of a row takes one for each feature (or entry) and `FUNCTION` for the kernel function;
+    in tiles BLAS multiplies `BLAS_ADVANTAGE` times faster, and half of the values are mirrored.
+    """
+    entries = X.nnz / max(X.shape[0], 1) if sp.issparse(X) else X.shape[1]
+    alone = entries + FUNCTION
+    in_tiles = entries / BLAS_ADVANTAGE + FUNCTION
+    return int(np.ceil(0.5 * X.shape[0] * in_tiles / alone))
 
 
 class CachedSource:
     """Kernel rows computed when asked for, within a byte budget."""
+
+    drift_known = False
 
     def __init__(self, X, kernel: Kernel, budget: int, pool: _core.Pool) -> None:
         self.exact = NamedValues(points_for(X, kernel), kernel)
         self.rows = cached_rows(X, kernel, budget, pool)
         self.n: int = self.rows.n
         self.neighbours = NOT_YET
+        self.warned = False
+
+    def warn_if_too_small(self) -> None:
+        """Says once that rows are computed again and again, where that has begun to take long."""
+        capacity = self.rows.capacity
+        long = self.rows.computed * self.n >= MANY_VALUES
+        if self.warned or not long or self.rows.computed < REPEATED * capacity:
+            return
+        self.warned = True
+        size = matrix_bytes(self.n)
+        warnings.warn(
+            f"{self.rows.computed} kernel rows were computed so far and the memory budget holds "
+            f"{capacity}: rows are computed again and again. The whole matrix of {self.n} rows "
+            f"takes {size / 2**30:.1f} GiB: allow more memory, train in cells (cells=2000) or on "
+            f"fewer rows, or use SparseKernelSVC, which needs no such matrix",
+            UserWarning,
+            stacklevel=2,
+        )
 
     def combine(self, beta: np.ndarray, pool: _core.Pool) -> np.ndarray:
         """``f_i = sum_j beta_j k(x_j, x_i)`` for every i, in float64 past the cache."""
@@ -118,11 +214,11 @@ class CachedSource:
         return f
 
 
-Source = MatrixSource | CachedSource
+Source = MatrixSource | PartialSource | CachedSource
 
 
 def source_of(X, kernel: Kernel | KernelCallable | str, budget: int, pool: _core.Pool) -> Source:
-    """The whole matrix if it fits the budget, else a cache of rows.
+    """Rows of the whole matrix if it fits the budget, else a cache of rows.
 
     `kernel` is a Kernel, a function of two arrays of rows, or "precomputed" (X is the matrix).
     """
@@ -141,8 +237,4 @@ def source_of(X, kernel: Kernel | KernelCallable | str, budget: int, pool: _core
         return MatrixSource(given_matrix(values, pool), exact=GivenValues(values))
     if not fits:
         return CachedSource(X, kernel, budget, pool)
-    points = points_for(X, kernel)
-    K = fill(points, kernel.function, empty_matrix(n), pool)
-    if not kernel.of_distance:
-        check_matrix(K, pool)  # a polynomial can overflow float32
-    return MatrixSource(K, exact=NamedValues(points, kernel))
+    return PartialSource(X, kernel, pool)

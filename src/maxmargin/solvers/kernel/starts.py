@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maxmargin import _core
-from maxmargin.solvers.kernel.sources import MatrixSource
+from maxmargin.solvers.kernel.sources import CachedSource, PartialSource
 
 if TYPE_CHECKING:
     from maxmargin.solvers.kernel.two_variable import Line
@@ -32,6 +32,8 @@ def start_zero(line: Line, c: np.ndarray, ratio: float = 1.0) -> None:
 
 def start_kernel_rule(line: Line, c: np.ndarray, ratio: float = 1.0) -> None:
     """I1, W1: ``a = C``, the classical kernel rule (Procedure 4)."""
+    if isinstance(line.problem.source, PartialSource):
+        line.problem.source.fill(line.pool)  # every row is needed
     line.beta[:] = c
     line.r[:] = line.y
     used = np.flatnonzero(c)
@@ -43,11 +45,12 @@ def kernel_rule_fits(line: Line, c: np.ndarray) -> bool:
 
     So it is at the small C a line begins with; at large C nearly all would have to come down again.
     """
-    if not isinstance(line.problem.source, MatrixSource):
+    source = line.problem.source
+    if isinstance(source, CachedSource):
         return False
     points = np.flatnonzero(c)
     sample = points[:: max(1, len(points) // SAMPLE)]
-    f = line.problem.source.K[sample] @ c.astype(np.float32)
+    f = source.some_rows(sample) @ c.astype(np.float32)
     return bool(2 * np.count_nonzero(line.y[sample] * f <= 1) >= len(sample))
 
 

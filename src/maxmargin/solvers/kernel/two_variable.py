@@ -37,7 +37,7 @@ from maxmargin.solvers.kernel.certificate import (
 )
 from maxmargin.solvers.kernel.gram import NEIGHBOURS
 from maxmargin.solvers.kernel.newton import solve_box
-from maxmargin.solvers.kernel.sources import Source
+from maxmargin.solvers.kernel.sources import CachedSource, PartialSource, Source
 from maxmargin.solvers.kernel.starts import COLD, STARTS, WARM, kernel_rule_fits
 
 SLICE = 0.05  # seconds between two looks at the callback
@@ -72,6 +72,11 @@ class Method:
     rule: str = "relative"
     cold: str = "auto"
     warm: str = "auto"
+
+    @property
+    def reads_everywhere(self) -> bool:
+        """Whether pairs are sought in all rows of the matrix: working sets 0, 256 and 2048."""
+        return self.working_set == 0 or (self.working_set > 0 and bool(self.working_set & 2304))
 
     def __post_init__(self) -> None:
         if self.rule not in RULES:
@@ -131,6 +136,8 @@ class Line:
     ) -> None:
         self.problem, self.method, self.pool = problem, method, pool
         self.stop, self.owns_stop = stop, owns_stop
+        if isinstance(problem.source, PartialSource) and method.reads_everywhere:
+            problem.source.fill(pool)
         self.rows = problem.source.rows
         self.ranges = problem.ranges
         self.y = problem.y
@@ -306,10 +313,19 @@ class Descent:
                     return self.newton()
                 judged = gap
                 self.line.core.begin()
+            self.look_after_rows()
             if self.crawls(primal - dual):
                 return self.newton()
             if seconds < SLICE / 2 and steps == slice_length:
                 slice_length *= 2
+
+    def look_after_rows(self) -> None:
+        """Makes the whole Gram matrix once single rows have cost as much."""
+        source = self.line.problem.source
+        if isinstance(source, PartialSource) and source.wants_filling:
+            source.fill(self.line.pool)
+        elif isinstance(source, CachedSource):
+            source.warn_if_too_small()
 
     def steps(self, most: int) -> tuple[_core.RunEnd, int, float]:
         """Steps in two variables: what ended them, how many, and the seconds they took."""

@@ -101,7 +101,8 @@ def kernel_tiles(
         for first, last in tiles(vectors.shape[0], slab_size(X, vectors)):
             right = factor_of(X, vectors[first:last], centre)
             size = int(np.clip(TILE_VALUES // (last - first), 256, 8192))
-            products, norms = Products(min(size, X.shape[0]), last - first), squared_norms(right)
+            products = Products(min(size, X.shape[0]), last - first, pool)
+            norms = squared_norms(right)
             for begin, end in tiles(X.shape[0], size):
                 left = X[begin:end].toarray() if densify else X[begin:end]
                 if centre is None:
