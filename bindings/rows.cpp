@@ -223,6 +223,8 @@ void bind_rows(nb::module_& m) {
       });
   m.def("dense_rows", &dense<float>, nb::arg("X").noconvert(), nb::arg("bias"));
   m.def("dense_rows", &dense<double>, nb::arg("X").noconvert(), nb::arg("bias"));
+  m.def("dense_rows", &dense<std::uint8_t>, nb::arg("X").noconvert(), nb::arg("bias"));
+  m.def("dense_rows", &dense<std::int8_t>, nb::arg("X").noconvert(), nb::arg("bias"));
   const auto bind_sparse = [&m]<class Value, class Index>(Value, Index) {
     m.def("sparse_rows", &sparse<Value, Index>, nb::arg("values").noconvert(),
           nb::arg("indices").noconvert(), nb::arg("starts").noconvert(), nb::arg("d"),

@@ -18,10 +18,12 @@ constexpr std::size_t rounded(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
 template <class View>
 struct Packer;
 
-// Dense rows, contiguous along rows or columns.
+// Dense rows, contiguous along rows or columns. Small integers are packed as float32, which holds
+// them exactly.
 template <class View>
 struct DensePacker {
-  using Value = std::remove_cv_t<std::remove_pointer_t<decltype(View::values)>>;
+  using Given = std::remove_cv_t<std::remove_pointer_t<decltype(View::values)>>;
+  using Value = std::conditional_t<std::is_floating_point_v<Given>, Given, float>;
   static constexpr Form form = sizeof(Value) == 4 ? Form::dense32 : Form::dense64;
   static std::size_t payload(const View& rows, std::size_t) { return rows.d * sizeof(Value); }
   static std::uint32_t write(const View& rows, std::size_t i, char* out) {

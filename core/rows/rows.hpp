@@ -1,5 +1,6 @@
 // Views of rows that lie in somebody else's memory: dense (row- or column-contiguous) or CSR,
-// float32 or float64, int32 or int64 indices. Nothing is copied or converted; all sums are float64.
+// float32 or float64, int32 or int64 indices; dense rows of uint8 and int8 too. Nothing is copied
+// or converted; all sums are float64.
 //
 // `bias` appends a constant feature to every row without storing it: the weight vector then has
 // d + 1 entries, the last one belonging to it. bias = 0 means there is none.
@@ -116,18 +117,25 @@ struct SparseRows : Shape {
   }
 };
 
+using DenseUint8 = DenseRows<std::uint8_t>;
+using DenseInt8 = DenseRows<std::int8_t>;
+using ColumnUint8 = ColumnRows<std::uint8_t>;
+using ColumnInt8 = ColumnRows<std::int8_t>;
+
 using SparseFloat32 = SparseRows<float, std::int32_t>;
 using SparseDouble32 = SparseRows<double, std::int32_t>;
 using SparseFloat64 = SparseRows<float, std::int64_t>;
 using SparseDouble64 = SparseRows<double, std::int64_t>;
 
-using Rows =
-    std::variant<DenseRows<float>, DenseRows<double>, ColumnRows<float>, ColumnRows<double>,
-                 SparseFloat32, SparseDouble32, SparseFloat64, SparseDouble64>;
+using Rows = std::variant<DenseRows<float>, DenseRows<double>, ColumnRows<float>,
+                          ColumnRows<double>, DenseUint8, DenseInt8, ColumnUint8, ColumnInt8,
+                          SparseFloat32, SparseDouble32, SparseFloat64, SparseDouble64>;
 
 // F(View) for each of them: a way to compile one overload a view for every target.
 #define MAXMARGIN_EACH_DENSE_VIEW(F) \
-  F(DenseRows<float>) F(DenseRows<double>) F(ColumnRows<float>) F(ColumnRows<double>)
+  F(DenseRows<float>)                \
+  F(DenseRows<double>)               \
+  F(ColumnRows<float>) F(ColumnRows<double>) F(DenseUint8) F(DenseInt8) F(ColumnUint8) F(ColumnInt8)
 #define MAXMARGIN_EACH_VIEW(F) \
   MAXMARGIN_EACH_DENSE_VIEW(F) \
   F(SparseFloat32) F(SparseDouble32) F(SparseFloat64) F(SparseDouble64)

@@ -12,6 +12,8 @@ from maxmargin.data.cpus import granted_cpus
 from maxmargin.data.sparse import aligned, as_csr, checked_csr
 
 ENTRIES_PER_THREAD = 50_000  # less work than this is done before a second thread has started
+FLOATS = (np.float64, np.float32)
+SMALL_INTEGERS = (np.uint8, np.int8, np.bool_)  # images, one-hot columns: dense, read in place
 
 
 class Rows(Protocol):
@@ -40,7 +42,8 @@ class Rows(Protocol):
 
 
 class ArrayRows:
-    """Dense or CSR rows in memory (or memory-mapped), float32 or float64, without a copy.
+    """Dense or CSR rows in memory (or memory-mapped), without a copy: float32 or float64, and dense
+    ones also uint8, int8 or bool.
 
     Parameters
     ----------
@@ -137,7 +140,9 @@ def view(X, bias: float, pool: _core.Pool | None = None) -> _core.Rows:
         except _core.Unordered:
             return _sparse_view(summed(X), bias, pool)
     X = np.asarray(X)
-    if X.dtype not in (np.float32, np.float64):
+    if X.dtype == np.bool_:
+        X = X.view(np.uint8)
+    if X.dtype not in (*FLOATS, *SMALL_INTEGERS):
         X = X.astype(np.float64)
     if not _usable(X):
         X = np.array(X, order="C")
@@ -145,7 +150,7 @@ def view(X, bias: float, pool: _core.Pool | None = None) -> _core.Rows:
 
 
 def _sparse_view(X, bias: float, pool: _core.Pool | None) -> _core.Rows:
-    data = X.data if X.data.dtype in (np.float32, np.float64) else X.data.astype(np.float64)
+    data = X.data if X.data.dtype in FLOATS else X.data.astype(np.float64)
     return _core.sparse_rows(data, X.indices, X.indptr, X.shape[1], float(bias), pool)
 
 
@@ -176,11 +181,23 @@ def safe_rows(X, threads: int | None):
     return X
 
 
+def number_types(X) -> list[type]:
+    """The types of numbers that loops read in place; the first is what others become."""
+    return list(FLOATS) if sp.issparse(X) else [*FLOATS, *SMALL_INTEGERS]
+
+
+def as_floats(X):
+    """X with float32 or float64 numbers: itself, or a copy if it has others."""
+    return X if X.dtype in FLOATS else X.astype(np.float64)
+
+
 def is_surely_finite(X, threads: int | None) -> bool:
-    """True if X (dense or sparse, float32 or float64) has no NaN or infinity. False if it has, or
-    if it lies in memory so that looking would need a copy.
+    """True if X (dense or sparse) has no NaN or infinity. False if it has, or if it lies in memory
+    so that looking would need a copy.
     """
     values = X.data if sp.issparse(X) else X
+    if values.dtype not in FLOATS:
+        return True
     if values.flags.f_contiguous:
         values = values.T
     if not (values.flags.c_contiguous and values.flags.aligned):

@@ -17,7 +17,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from maxmargin.data.arrays import is_surely_finite, safe_rows
+from maxmargin.data.arrays import is_surely_finite, number_types, safe_rows
 from maxmargin.data.cpus import granted_cpus
 from maxmargin.estimators.sources import is_source, opened, read_labelled
 from maxmargin.models.files import register_estimator, save
@@ -25,7 +25,6 @@ from maxmargin.parameters import Options, ParameterError, is_whole, positive
 from maxmargin.problem import Callback, Certificate, Progress, Status
 
 ON_CLUSTERS = ("LinearSVC", "RankSVM", "MeasureSVC")  # of `maxmargin.distributed`
-FLOATS = [np.float64, np.float32]  # used as they are; other numbers become the first
 
 
 @dataclass(frozen=True)
@@ -144,8 +143,9 @@ class Machine(BaseEstimator):
         """scikit-learn's `validate_data` for rows we can use, with our own threads looking for NaN
         and infinity; what they find is reported in scikit-learn's words."""
         X, y = safe_rows(X, threads_of(self.n_jobs)), safe_rows(y, 1)
+        types = number_types(X)
         checked = validate_data(
-            self, X, y, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False, **options
+            self, X, y, accept_sparse="csr", dtype=types, ensure_all_finite=False, **options
         )
         rows = checked[0] if isinstance(checked, tuple) else checked
         if not is_surely_finite(rows, threads_of(self.n_jobs)):

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import _core
-from maxmargin.data.arrays import useful_threads
+from maxmargin.data.arrays import as_floats, useful_threads
 from maxmargin.models.base import Labelling
 from maxmargin.models.contents import (
     COUNT,
@@ -157,7 +157,7 @@ class KernelModel(KernelPredictor):
         if not isinstance(self.kernel, Kernel):
             f = np.zeros((X.shape[0], self.coefficients.shape[1]))
             for begin, end in kernels.tiles(X.shape[0]):
-                values = np.asarray(self.kernel(X[begin:end], self.vectors))
+                values = np.asarray(self.kernel(as_floats(X[begin:end]), self.vectors))
                 f[begin:end] = values @ self.coefficients
             return f
         work = X.shape[0] * len(self.support)

@@ -199,10 +199,18 @@ def fit(
 
         def solve_one(k: int, settings: Settings) -> Solution:
             start = None if starts is None else starts[k]
-            return place.solve(losses[k], solver, settings, start, at_once == 1)
+            return _slim(place.solve(losses[k], solver, settings, start, at_once == 1))
 
         solutions = solve_all(solve_one, len(losses), at_once, plan.options, interrupts)
     return Fitted(solutions, solver, place.d)
+
+
+def _slim(solution: Solution) -> Solution:
+    """Dual variables are kept to start another fit from: float32 is enough, where there is one for
+    each row and class."""
+    if solution.dual_variables is not None:
+        solution.dual_variables = solution.dual_variables.astype(np.float32)
+    return solution
 
 
 def _fit_together(starts: Sequence[Start], place: Place, problems: int) -> bool:

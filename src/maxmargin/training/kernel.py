@@ -12,10 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from maxmargin import _core
-from maxmargin.data.arrays import useful_threads
+from maxmargin.data.arrays import ArrayRows, as_floats, useful_threads
 from maxmargin.models.kernel import KernelModel
 from maxmargin.parameters import (
     Options,
@@ -133,7 +132,7 @@ def train(X, y: np.ndarray, plan: KernelPlan, sample_weight: Any = None) -> Trai
     Ctrl-C and `max_time` give the best model so far; its certificates say how good it is.
     """
     labels = labels_of(y, sample_weight, plan.class_weight)
-    check_square(X, plan.kernel)
+    X = rows_for(X, plan.kernel)
     form = _normal_form(X, labels, plan)
     C, options = float(plan.C), plan.options
     gamma = gamma_of(plan.gamma, form.X, form.weights) if plan.has_width else 1.0
@@ -196,7 +195,7 @@ def search(
     Validation rows count by their sample weights in errors and losses, whatever their class.
     """
     labels, options = labels_of(y, sample_weight, plan.class_weight), plan.options
-    check_square(X, plan.kernel)
+    X = rows_for(X, plan.kernel)
     counts = checked_weights(sample_weight, labels.n)
     counts = np.ones(labels.n) if counts is None else counts
     folds = [(_rows("training", a, labels.n), _rows("test", b, labels.n)) for a, b in folds]
@@ -286,20 +285,21 @@ def gamma_of(gamma, X, weights: np.ndarray) -> float:
         return float(gamma)
     if gamma == "auto":
         return 1.0 / X.shape[1]
-    share = weights / weights.sum()
-    squares = X.multiply(X) if sp.issparse(X) else np.square(X, dtype=np.float64)
-    mean = float(np.sum(share @ X)) / X.shape[1]
-    variance = float(np.sum(share @ squares)) / X.shape[1] - mean**2
+    share, rows = weights / weights.sum(), ArrayRows(X)
+    mean = float(share @ rows.matvec(np.ones(X.shape[1]))) / X.shape[1]
+    variance = float(share @ rows.squared_norms()) / X.shape[1] - mean**2
     return 1.0 / (X.shape[1] * variance) if variance > 1e-12 * mean**2 else 1.0
 
 
-def check_square(X, kernel: object) -> None:
-    """Refuse rows in the place of a matrix of kernel values."""
+def rows_for(X, kernel: object):
+    """X as a kernel can use it. Named kernels convert tiles of small integers as they go; functions
+    of others are given floats, in which sums do not overflow."""
     if kernel == "precomputed" and X.shape[0] != X.shape[1]:
         raise ValueError(
             f"kernel='precomputed' needs the square matrix of kernel values between training rows; "
             f"got shape {X.shape}"
         )
+    return as_floats(X) if callable(kernel) else X
 
 
 def _normal_form(
@@ -338,7 +338,7 @@ def _model(X, classes, kernel, plan: KernelPlan, solutions, C: float) -> KernelM
         parameters["kernel"] = plan.kernel
     return KernelModel(
         kernel,
-        None if isinstance(kernel, str) else X[support],
+        None if isinstance(kernel, str) else as_floats(X[support]),
         np.ascontiguousarray(beta[support]),
         support,
         classes,

@@ -53,11 +53,13 @@ def hinge_loss(labels: Labels, k: int, cost: np.ndarray) -> MakeLoss:
 
 
 def start_of(solution: Solution, cost: np.ndarray) -> Start:
-    """Where a neighbouring problem can begin."""
+    """Where a neighbouring problem can begin; takes over the dual variables of the solution."""
     if solution.dual_variables is None:
         return Start(solution.w)
-    share = np.divide(solution.dual_variables, cost, out=np.zeros(len(cost)), where=cost > 0)
-    return Start(solution.w, np.clip(share, 0.0, 1.0))
+    share, solution.dual_variables = solution.dual_variables, None
+    share[cost == 0] = 0
+    np.divide(share, cost, out=share, where=cost > 0, casting="same_kind")
+    return Start(solution.w, np.clip(share, 0.0, 1.0, out=share))
 
 
 def linear_model(

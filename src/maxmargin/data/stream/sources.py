@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import _core
-from maxmargin.data.arrays import summed
+from maxmargin.data.arrays import SMALL_INTEGERS, number_types, summed
 from maxmargin.data.dataset import Dataset
 from maxmargin.data.errors import DataError
 from maxmargin.data.formats.columns import Column, Wanted
@@ -230,7 +230,7 @@ class ArraySource:
             entry = X.data.itemsize + X.indices.itemsize
             size = X.indptr.astype(np.int64) * entry + 16 * np.arange(self.n + 1)
         else:
-            size = np.arange(self.n + 1) * (self.d * X.itemsize + 8)
+            size = np.arange(self.n + 1) * (self.d * max(X.itemsize, 4) + 8)
         bounds = [0]
         while bounds[-1] < self.n:
             full = np.searchsorted(size, size[bounds[-1]] + block_bytes, side="right") - 1
@@ -295,7 +295,7 @@ def _as_rows(X: Any) -> Any:
     X = np.asarray(X)
     if X.ndim != 2:
         raise DataError(f"X has shape {X.shape}; expected rows and columns")
-    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    return X if X.dtype in number_types(X) else X.astype(np.float64)
 
 
 def _slice(X: Any, begin: int, end: int) -> Any:
@@ -303,7 +303,8 @@ def _slice(X: Any, begin: int, end: int) -> Any:
         first, last = X.starts[begin], X.starts[end]
         return Strings(X.letters[first:last], X.starts[begin : end + 1] - first)
     if not sp.issparse(X):
-        return X[begin:end]
+        part = X[begin:end]
+        return part.astype(np.float32) if part.dtype in SMALL_INTEGERS else part
     first, last = X.indptr[begin], X.indptr[end]
     parts = (X.data[first:last], X.indices[first:last], X.indptr[begin : end + 1] - first)
     return sp.csr_array(parts, shape=(end - begin, X.shape[1]), copy=False)

@@ -52,6 +52,7 @@ def solve(
             w = rows.rmatvec(np.copysign(a0, loss.q))
         descent = _core.DualDescent(rows.core, loss.q, a0, w, settings.seed)
         if a0 is not None:
+            a0 = None  # the core has it
             best.note(rows, loss, descent, w)
             best.is_verified = True  # this w is fresh
         looks, epochs = Looks(rows, best.point.P - best.D, settings.tol), 0
@@ -181,19 +182,16 @@ class Best:
         """Takes the bound of the present a from a fresh v, which is given back."""
         a = np.empty(rows.n)
         descent.copy_dual(a)
-        v = self._fresh_v(rows, loss, a)
-        self.D, self.is_verified = dual_bound(float(a.sum()), norm2(v)), True
+        a_sum = float(a.sum())
+        v = self._fresh_v(rows, loss, np.copysign(a, loss.q, out=a))
+        self.D, self.is_verified = dual_bound(a_sum, norm2(v)), True
         return v
 
-    def _fresh_v(self, rows: ArrayRows, loss: Hinge, a: np.ndarray) -> np.ndarray:
+    def _fresh_v(self, rows: ArrayRows, loss: Hinge, ya: np.ndarray) -> np.ndarray:
         """``sum_i a_i y_i x_i`` over the rows at one of the bounds or in between: the fewer."""
-        ya = np.copysign(a, loss.q)
-        if self.v_at_cost is None:
+        if self.v_at_cost is None or np.count_nonzero(ya != loss.q) >= np.count_nonzero(ya):
             return rows.rmatvec(ya)
-        below = ya - loss.q
-        if np.count_nonzero(below) >= np.count_nonzero(ya):
-            return rows.rmatvec(ya)
-        return self.v_at_cost + rows.rmatvec(below)
+        return self.v_at_cost + rows.rmatvec(np.subtract(ya, loss.q, out=ya))
 
     def _is_close(self, P: float) -> bool:
         return self.tol * P >= P - self.D
