@@ -21,6 +21,10 @@ class Rows:
     y: np.ndarray
     more: dict[str, Any] = field(default_factory=dict)
 
+    def only(self, rows: np.ndarray) -> Rows:
+        """Some of them."""
+        return Rows(self.X[rows], self.y[rows], {k: v[rows] for k, v in self.more.items()})
+
 
 def classes(labels=(0, 1)) -> Rows:
     rng = np.random.default_rng(0)
