@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
-from maxmargin.losses.hinge import Hinge
+from maxmargin.losses.pointwise import Hinge
 from maxmargin.problem import Settings, Solution
 from maxmargin.solvers.common.run import interruptible
 from maxmargin.solvers.linear import bundle

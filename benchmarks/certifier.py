@@ -31,7 +31,7 @@ class Certifier(Peer):
     def run(self, C: float, setting: Setting) -> Any:
         from maxmargin import _core
         from maxmargin.data.arrays import ArrayRows
-        from maxmargin.losses.hinge import Hinge
+        from maxmargin.losses.pointwise import Hinge
         from maxmargin.problem import Settings
         from maxmargin.solvers.linear import dual_descent, newton
 

@@ -4,12 +4,14 @@
 #include <nanobind/ndarray.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "base/check.hpp"
 #include "base/parallel.hpp"
+#include "losses/pointwise.hpp"
 #include "rows/rows.hpp"
 
 namespace nb = nanobind;
@@ -30,6 +32,13 @@ struct RowsHandle {
   const Shape& shape() const { return maxmargin::shape(view); }
 };
 
+// A pointwise loss of rows, and the arrays it looks into.
+struct PointwiseHandle {
+  PointwiseSum sum;
+  In<double> q;
+  std::optional<In<double>> t;
+};
+
 inline void check_length(std::size_t found, std::size_t wanted, const char* name) {
   check(found == wanted, std::string(name) + " has " + std::to_string(found) +
                              " entries; expected " + std::to_string(wanted));
@@ -48,6 +57,7 @@ void bind_rows(nb::module_& m);
 void bind_linear(nb::module_& m);
 void bind_cached_loops(nb::module_& m);
 void bind_losses(nb::module_& m);
+void bind_pointwise(nb::module_& m);
 void bind_kernel(nb::module_& m);
 
 }  // namespace maxmargin

@@ -7,7 +7,6 @@
 #include "linear/cholesky.hpp"
 #include "linear/dual_descent.hpp"
 #include "linear/gram.hpp"
-#include "linear/hinge.hpp"
 #include "linear/products.hpp"
 #include "linear/reduced_qp.hpp"
 #include "linear/row_sets.hpp"
@@ -89,154 +88,53 @@ void bind_products(nb::module_& m) {
       nb::arg("pool"), "out = sum_i h_i <x_i, v> x_i");
 }
 
-void bind_hinge(nb::module_& m) {
-  m.def(
-      "hinge",
-      [](In<double> q, In<double> p, Pool& pool) {
-        check_length(p.shape(0), q.shape(0), "p");
-        return hinge(q.data(), p.data(), q.shape(0), nullptr, pool);
-      },
-      Release(), nb::arg("q"), nb::arg("p"), nb::arg("pool"));
-  m.def(
-      "hinge",
-      [](In<double> q, In<double> p, Out<double> l, Pool& pool) {
-        check_length(p.shape(0), q.shape(0), "p");
-        check_length(l.shape(0), q.shape(0), "l");
-        return hinge(q.data(), p.data(), q.shape(0), l.data(), pool);
-      },
-      Release(), nb::arg("q"), nb::arg("p"), nb::arg("l").noconvert(), nb::arg("pool"));
-  m.def(
-      "hinge_search",
-      [](In<double> q, In<double> p, In<double> dp, double A0, double B0, Pool& pool) {
-        check_length(p.shape(0), q.shape(0), "p");
-        check_length(dp.shape(0), q.shape(0), "dp");
-        return hinge_search(q.data(), p.data(), dp.data(), q.shape(0), A0, B0, pool);
-      },
-      Release(), nb::arg("q"), nb::arg("p"), nb::arg("dp"), nb::arg("A0"), nb::arg("B0"),
-      nb::arg("pool"));
-  m.def(
-      "hinge_along",
-      [](In<double> q, In<double> p, In<double> dp, double k, Pool& pool) {
-        check_length(p.shape(0), q.shape(0), "p");
-        check_length(dp.shape(0), q.shape(0), "dp");
-        return hinge_along(q.data(), p.data(), dp.data(), k, q.shape(0), pool);
-      },
-      Release(), nb::arg("q"), nb::arg("p"), nb::arg("dp"), nb::arg("k"), nb::arg("pool"));
-  nb::class_<KinkList>(m, "KinkList", "Kinks of a part of the rows in (low, high].")
-      .def_ro("low", &KinkList::low)
-      .def_ro("high", &KinkList::high)
-      .def_ro("slope", &KinkList::slope)
-      .def_ro("value", &KinkList::value)
-      .def("__len__", [](const KinkList& list) { return list.kinks.size(); })
-      .def("within", &KinkList::within, Release(), nb::arg("low"), nb::arg("high"))
-      .def(
-          "summarise",
-          [](const KinkList& list, std::size_t most) {
-            check(most >= 1, "most must be at least 1");
-            KinkSummary s;
-            {
-              nb::gil_scoped_release released;
-              s = summarise(list.kinks, most);
-            }
-            return std::make_tuple(s.edges, s.rises, s.complete);
-          },
-          nb::arg("most"), "(edges, rises, complete)");
-  m.def(
-      "list_kinks",
-      [](In<double> q, In<double> p, In<double> dp, double low, double high, Pool& pool) {
-        check_length(p.shape(0), q.shape(0), "p");
-        check_length(dp.shape(0), q.shape(0), "dp");
-        return list_kinks(q.data(), p.data(), dp.data(), q.shape(0), low, high, pool);
-      },
-      Release(), nb::arg("q"), nb::arg("p"), nb::arg("dp"), nb::arg("low"), nb::arg("high"),
-      nb::arg("pool"));
-  m.def(
-      "sampled_bracket",
-      [](In<double> q, In<double> p, In<double> dp, double A0, double B0) {
-        check_length(p.shape(0), q.shape(0), "p");
-        check_length(dp.shape(0), q.shape(0), "dp");
-        return sampled_bracket(q.data(), p.data(), dp.data(), q.shape(0), A0, B0);
-      },
-      Release(), nb::arg("q"), nb::arg("p"), nb::arg("dp"), nb::arg("A0"), nb::arg("B0"),
-      "(low, high) around where the slope k A0 + B0 + ... is likely 0");
-  m.def(
-      "smoothed_along",
-      [](In<double> q, In<double> nu, double sigma, In<double> p, In<double> dp, double k,
-         Pool& pool) {
-        check_length(nu.shape(0), q.shape(0), "nu");
-        check_length(p.shape(0), q.shape(0), "p");
-        check_length(dp.shape(0), q.shape(0), "dp");
-        Smoothed s =
-            smoothed_along(q.data(), nu.data(), sigma, p.data(), dp.data(), k, q.shape(0), pool);
-        return std::make_tuple(s.value, s.slope, s.curvature);
-      },
-      Release(), nb::arg("q"), nb::arg("nu"), nb::arg("sigma"), nb::arg("p"), nb::arg("dp"),
-      nb::arg("k"), nb::arg("pool"), "(value, slope, curvature) of the smoothed hinge at p + k dp");
-  m.def(
-      "multipliers",
-      [](In<double> q, In<double> nu, double sigma, In<double> p, Out<double> ya, Out<double> h,
-         Pool& pool) {
-        for (std::size_t length : {nu.shape(0), p.shape(0), ya.shape(0), h.shape(0)})
-          check_length(length, q.shape(0), "an argument");
-        Multipliers s = multipliers(q.data(), nu.data(), sigma, p.data(), q.shape(0), ya.data(),
-                                    h.data(), pool);
-        return std::make_tuple(s.smoothed, s.hinge, s.sum, s.inner);
-      },
-      Release(), nb::arg("q"), nb::arg("nu"), nb::arg("sigma"), nb::arg("p"),
-      nb::arg("ya").noconvert(), nb::arg("h").noconvert(), nb::arg("pool"),
-      "(smoothed loss, hinge loss, sum of a, inner rows); fills ya and h");
-}
-
 // Holds on to the arrays the solver works in.
 struct DualDescentHandle {
   RowsHandle rows;
   Out<double> w;
-  DualDescent solver;
-  DualDescentHandle(const RowsHandle& rows_, In<double> q, std::optional<In<double>> a0,
-                    Out<double> w_, std::uint64_t seed)
-      : rows(rows_),
-        w(w_),
-        solver(rows.view, q.data(), a0 ? a0->data() : nullptr, w.data(), seed) {}
+  std::unique_ptr<DualDescent> solver;
 };
 
 void bind_dual_descent(nb::module_& m) {
   nb::class_<DualDescentHandle>(m, "DualDescent")
       .def(
           "__init__",
-          [](DualDescentHandle* self, const RowsHandle& rows, In<double> q,
-             std::optional<In<double>> a0, Out<double> w, std::uint64_t seed) {
-            check_length(q.shape(0), rows.shape().n, "q");
-            if (a0) check_length(a0->shape(0), rows.shape().n, "a0");
+          [](DualDescentHandle* self, const RowsHandle& rows, const PointwiseHandle& loss,
+             std::optional<In<double>> u0, Out<double> w, std::uint64_t seed) {
+            check_length(loss.sum.n, rows.shape().n, "loss");
+            if (u0) check_length(u0->shape(0), rows.shape().n, "u0");
             check_length(w.shape(0), rows.shape().width(), "w");
-            new (self) DualDescentHandle(rows, q, a0, w, seed);
+            auto solver =
+                make_dual_descent(rows.view, loss.sum, u0 ? u0->data() : nullptr, w.data(), seed);
+            new (self) DualDescentHandle{rows, w, std::move(solver)};
           },
-          nb::arg("rows"), nb::arg("q").noconvert(), nb::arg("a0").none(), nb::arg("w").noconvert(),
+          nb::arg("rows"), nb::arg("loss"), nb::arg("u0").none(), nb::arg("w").noconvert(),
           nb::arg("seed"))
       .def(
           "epoch",
           [](DualDescentHandle& self, Pool& pool) {
-            const DualDescent::Epoch e = self.solver.epoch(pool.stop());
+            const DualDescent::Epoch e = self.solver->epoch(pool.stop());
             return std::make_tuple(e.gap, e.rise, e.visited, e.entries);
           },
           Release(), nb::arg("pool"),
           "(gap of the rows as they were visited, rise of D, rows visited, their non-zeros)")
       .def(
-          "look",
+          "check_gap",
           [](DualDescentHandle& self, In<double> p, Pool& pool) {
             check_length(p.shape(0), self.rows.shape().n, "p");
-            const DualDescent::Sums s = self.solver.look(p.data(), pool);
-            return std::make_tuple(s.a, s.ayp, s.hinge);
+            const DualDescent::Sums s = self.solver->check_gap(p.data(), pool);
+            return std::make_tuple(s.dual.value, s.dual.size, s.bp, s.value);
           },
           Release(), nb::arg("p"), nb::arg("pool"),
-          "(sum of a, <w, sum a y x>, hinge loss); chooses the rows to visit")
+          "(dual sum, its size, <w, sum b x>, loss); chooses the rows to visit")
       .def(
           "copy_dual",
-          [](DualDescentHandle& self, Out<double> a) {
-            check_length(a.shape(0), self.rows.shape().n, "a");
-            self.solver.copy_dual(a.data());
+          [](DualDescentHandle& self, Out<double> u) {
+            check_length(u.shape(0), self.rows.shape().n, "u");
+            self.solver->copy_dual(u.data());
           },
-          Release(), nb::arg("a").noconvert())
-      .def_prop_ro("active", [](const DualDescentHandle& self) { return self.solver.active(); });
+          Release(), nb::arg("u").noconvert())
+      .def_prop_ro("active", [](const DualDescentHandle& self) { return self.solver->active(); });
 }
 
 void check_increasing(const std::vector<std::size_t>& places, std::size_t end,
@@ -330,7 +228,6 @@ void bind_row_sets(nb::module_& m) {
 
 void bind_linear(nb::module_& m) {
   bind_products(m);
-  bind_hinge(m);
   bind_dual_descent(m);
   bind_reduced_qp(m);
   bind_row_sets(m);

@@ -7,5 +7,6 @@ NB_MODULE(_core, m) {
   maxmargin::bind_linear(m);
   maxmargin::bind_cached_loops(m);
   maxmargin::bind_losses(m);
+  maxmargin::bind_pointwise(m);
   maxmargin::bind_kernel(m);
 }

@@ -20,16 +20,15 @@ namespace maxmargin {
 
 class Pool {
  public:
-  // Has as many threads as asked for, but no more than most_threads(), nor than the system
-  // grants: with fewer, or with the caller alone, the same results take longer. They start with the
-  // first round of several tasks: a computation that has none pays for no thread.
+  // Makes as many threads as asked for, but no more than most_threads(), nor than the system
+  // grants: with fewer, or with the caller alone, the same results take longer.
   // stop may be null: then the tasks always run to the end.
   explicit Pool(std::int64_t threads, Stop* stop = nullptr);
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  int threads() const { return threads_; }
+  int threads() const { return static_cast<int>(workers_.size()) + 1; }
   Stop* stop() const { return stop_; }
 
   // Working memory kept between calls, so that a product does not ask the system for pages each
@@ -44,13 +43,11 @@ class Pool {
   void run(std::size_t count, const std::function<void(std::size_t)>& task);
 
  private:
-  void start_workers();
+  void start_workers(int count);
   void work();
   void take_tasks(bool is_caller);
 
   Stop* stop_;
-  int threads_;  // the caller included
-  bool started_ = false;
   std::vector<std::thread> workers_;
   std::mutex mutex_;
   std::condition_variable wake_, done_;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "base/check.hpp"
+#include "base/random.hpp"
 
 namespace maxmargin {
 
@@ -19,14 +21,15 @@ constexpr std::size_t kStateAhead = 8, kEntriesAhead = 4;
 // cache anyway.
 constexpr std::size_t kUnit = 4, kManyRows = 4096;
 
-// Epochs from one leap to the next, twice as many after one that failed; and how many entries they
-// must have looked at for each row and feature that the leap looks at.
+// Epochs from one extrapolation to the next, twice as many after one that failed; and how many
+// entries they must have looked at for each row and feature that the extrapolation looks at.
 constexpr std::size_t kStride = 3, kLongestStride = 48, kLeastWork = 4;
-// One part of so many of an epoch's entries may be of rows that a bound holds.
-constexpr std::size_t kHeld = 3;
-// Leaps, in units of the way since the mark. Where the rows of the way cancel each other, all that
-// is left of dw is rounding errors, and slope / ||dw||^2 knows no limit. A trial point is the sum
-// of t dw and of what bounds take back from it: the longer the leap, the fewer digits that leaves.
+// One part of so many of an epoch's entries may be of rows that leave the domain.
+constexpr std::size_t kClipped = 3;
+// Steps of an extrapolation, in units of the way from the anchor. Where the rows of the direction
+// cancel each other, all that is left of dw is rounding errors, and slope / curvature knows no
+// limit. A trial point is the sum of k dw and of what clipping takes back from it: the longer the
+// step, the fewer digits that leaves.
 constexpr double kShortest = 0.05, kLongest = 1000;
 constexpr int kTries = 3;
 constexpr double kShorten = 1.0 / 3;
@@ -35,55 +38,131 @@ constexpr const char* kOverflow =
     "the features are too large for float64: sums of their squares overflow. Scale the features or "
     "lower C";
 
-double label(double q) { return q < 0 ? -1.0 : 1.0; }
+// What a visit needs to know of a row, side by side: rows are visited in random order, and every
+// array apart would be another wait for memory.
+struct MarginState {
+  double u, q;
+  double s;       // c_i ||x_i||^2, kUnknown before the first visit
+  double anchor;  // u_i where the direction of the next extrapolation begins
+};
+struct ResidualState : MarginState {
+  double t;
+};
 
-double held(double a, double cost) { return std::min(std::max(a, 0.0), cost); }
-}  // namespace
+template <class Loss>
+class Descent final : public DualDescent {
+ public:
+  Descent(const Rows& rows, const Loss& loss, const PointwiseSum& sum, const double* u0, double* w,
+          std::uint64_t seed);
+  Epoch epoch(Stop* stop) override;
+  Sums check_gap(const double* p, Pool& pool) override;
+  void copy_dual(double* u) const override;
+  std::size_t active() const override { return active_; }
 
-DualDescent::Sums& DualDescent::Sums::operator+=(const Sums& other) {
-  a += other.a;
-  ayp += other.ayp;
-  hinge += other.hinge;
-  return *this;
-}
+ private:
+  using State = std::conditional_t<Loss::kOnMargins, MarginState, ResidualState>;
+  static MAXMARGIN_INLINE double target_of(const State& row) {
+    if constexpr (Loss::kOnMargins)
+      return Loss::target();
+    else
+      return row.t;
+  }
+  static MAXMARGIN_INLINE double residual_of(const State& row, double p) {
+    return target_of(row) - (Loss::kOnMargins && row.q < 0 ? -p : p);
+  }
+  // Where an extrapolation of k takes u_i before it is clipped.
+  static double trial_of(const State& row, double k) { return row.u + k * (row.u - row.anchor); }
 
-DualDescent::DualDescent(const Rows& rows, const double* q, const double* a0, double* w,
-                         std::uint64_t seed)
+  void shuffle();  // the order of the rows to visit
+  template <class View>
+  Epoch visit(const View& rows, Stop* stop);
+  template <class View>
+  bool know_norm(const View& rows, std::size_t i, double r, Epoch& epoch);
+  void set_anchor();
+  // The rows of `reach_`: those to visit at the anchor, or all, in the order they lie in memory.
+  std::size_t reached(std::size_t k) const { return reach_ == state_.size() ? k : order_[k]; }
+  double best_step() const;
+  double extrapolate(Stop* stop);  // the rise of D; sets the anchor of the next one
+  template <class View>
+  double rise_at(const View& rows, double k, Stop* stop);
+  void move_to_trial(double k);
+  // Whether the row is at a kink and its slopes to both sides, G = f*'(u) - r, point well back.
+  bool is_settled(const Interval& G) const { return (G.high > upper_) & (G.low < lower_); }
+
+  Rows rows_;
+  Loss loss_;
+  double* w_;
+  std::vector<State> state_;
+  std::vector<std::uint32_t> order_;  // order_[0 .. active_) are visited
+  std::vector<std::uint8_t> wanted_;
+  std::size_t active_ = 0;
+  std::vector<double> anchor_w_, trial_w_;  // empty before the first anchor
+  std::size_t stride_ = kStride;            // epochs to the next extrapolation
+  std::size_t reach_ = 0;  // rows among which are all that changed since the anchor
+  struct {
+    std::size_t epochs = 0, entries = 0;
+  } since_anchor_;
+  Random random_;
+  double upper_, lower_;  // M+ and M-: rows with gradients beyond are set aside
+};
+
+template <class Loss>
+Descent<Loss>::Descent(const Rows& rows, const Loss& loss, const PointwiseSum& sum,
+                       const double* u0, double* w, std::uint64_t seed)
     : rows_(rows),
+      loss_(loss),
       w_(w),
-      stride_(kStride),
       random_(seed),
-      upper_(a0 ? 0.0 : kInfinity),
-      lower_(a0 ? 0.0 : -kInfinity) {
+      upper_(u0 ? 0.0 : kInfinity),
+      lower_(u0 ? 0.0 : -kInfinity) {
   const std::size_t n = shape(rows).n;
   check(n < std::numeric_limits<std::uint32_t>::max(), "dual descent takes at most 2^32 - 2 rows");
   state_.resize(n);
   order_.resize(n);
   wanted_.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
-    state_[i] = {a0 ? a0[i] : 0.0, q[i], kUnknown, 0.0};
+    State& row = state_[i];
+    row.u = u0 ? loss.clip(u0[i]) : 0.0;
+    row.q = sum.q[i];
+    row.s = kUnknown;
+    row.anchor = 0;
+    if constexpr (!Loss::kOnMargins) row.t = sum.t[i];
     order_[active_] = static_cast<std::uint32_t>(i);
-    active_ += q[i] != 0;  // of weight zero: a_i = 0 for ever
+    active_ += sum.q[i] != 0;  // of weight zero: it never counts
   }
 }
 
 // While most of many rows are visited, a few that lie side by side stay together: they share lines
 // and pages of memory, and a visit is mostly a wait for those.
-void DualDescent::shuffle() {
+template <class Loss>
+void Descent<Loss>::shuffle() {
   const std::size_t unit = active_ > kManyRows && 2 * active_ > state_.size() ? kUnit : 1;
   std::uint32_t* order = order_.data() + random_.below(active_ % unit + 1);
   random_.shuffle(order, active_ / unit, unit);
 }
 
+// False if the row is empty: then its loss is a constant, and u_i is the slope there.
+template <class Loss>
 template <class View>
-DualDescent::Epoch DualDescent::visit(const View& rows, Stop* stop) {
+bool Descent<Loss>::know_norm(const View& rows, std::size_t i, double r, Epoch& epoch) {
+  State& row = state_[i];
+  const double cost = std::fabs(row.q);
+  row.s = cost * squared_norm(rows, i);
+  check(std::isfinite(row.s), kOverflow);
+  if (row.s > 0) return true;
+  const double u = loss_.slope(r);
+  epoch.rise += cost * ((u - row.u) * r - (loss_.conjugate(u) - loss_.conjugate(row.u)));
+  row.u = u;
+  return false;
+}
+
+template <class Loss>
+template <class View>
+DualDescent::Epoch Descent<Loss>::visit(const View& rows, Stop* stop) {
   Epoch epoch;
   double most = -kInfinity, least = kInfinity;  // extreme projected gradients met
   std::uint32_t* order = order_.data();
   shuffle();
-  // By whether a_i sits at that bound. Which it does is as good as random: tables, not branches.
-  const double aside_above[2] = {kInfinity, upper_}, aside_below[2] = {-kInfinity, lower_};
-  const double most_gradient[2] = {kInfinity, 0.0}, least_gradient[2] = {-kInfinity, 0.0};
   std::size_t polled = 0;
   for (std::size_t k = 0; k < active_; ++k) {
     if (k + kStateAhead < active_) {
@@ -93,34 +172,26 @@ DualDescent::Epoch DualDescent::visit(const View& rows, Stop* stop) {
     if (k + kEntriesAhead < active_) rows.prefetch(order[k + kEntriesAhead]);
     const std::size_t i = order[k];
     State& row = state_[i];
-    const double y = label(row.q), cost = std::fabs(row.q), a = row.a;
-    const bool at_zero = a == 0, at_cost = a == cost;
-    const double G = y * dot(rows, i, w_) - 1;
-    epoch.gap += cost * std::max(-G, 0.0) + a * G;
+    const double u = row.u, cost = std::fabs(row.q);
+    const double r = residual_of(row, dot(rows, i, w_));
+    const Interval slopes = loss_.conjugate_slope(u), G{slopes.low - r, slopes.high - r};
+    const double conjugate = loss_.conjugate(u);
+    epoch.gap += cost * (loss_.value(r) - u * r + conjugate);
     epoch.entries += rows.entries(i) + 1;
     ++epoch.visited;
-    if (row.norm <= 0) {
-      row.norm = squared_norm(rows, i);
-      check(std::isfinite(row.norm), kOverflow);
-      if (row.norm == 0) {
-        epoch.rise += cost - a;
-        row.a = cost;  // the constant loss of an empty row
-        std::swap(order[k--], order[--active_]);
-        continue;
-      }
-    }
-    if ((G > aside_above[at_zero]) | (G < aside_below[at_cost])) {
+    if ((row.s <= 0 && !know_norm(rows, i, r, epoch)) || is_settled(G)) {
       std::swap(order[k--], order[--active_]);
       continue;
     }
-    const double projected = std::min(std::max(G, least_gradient[at_cost]), most_gradient[at_zero]);
+    const double projected = std::min(std::max(0.0, G.low), G.high);
     most = std::max(most, projected);
     least = std::min(least, projected);
     if (projected != 0) {
-      row.a = std::min(std::max(a - G / row.norm, 0.0), cost);
-      const double change = row.a - a;
-      epoch.rise -= change * (G + 0.5 * change * row.norm);
-      add(rows, i, change * y, w_);
+      row.u = loss_.step(r, u, row.s);
+      const double change = row.u - u;
+      epoch.rise +=
+          cost * (change * (r - 0.5 * change * row.s) - (loss_.conjugate(row.u) - conjugate));
+      add(rows, i, change * row.q, w_);
     }
     if (epoch.entries - polled > kPollEntries) {
       polled = epoch.entries;
@@ -132,87 +203,108 @@ DualDescent::Epoch DualDescent::visit(const View& rows, Stop* stop) {
   return epoch;
 }
 
-DualDescent::Epoch DualDescent::epoch(Stop* stop) {
+template <class Loss>
+DualDescent::Epoch Descent<Loss>::epoch(Stop* stop) {
   if (stop) stop->throw_if_requested();
   Epoch epoch = std::visit([&](const auto& view) { return visit(view, stop); }, rows_);
-  ++since_mark_.epochs;
-  since_mark_.entries += epoch.entries;
+  ++since_anchor_.epochs;
+  since_anchor_.entries += epoch.entries;
   const std::size_t width = shape(rows_).width();
-  if (since_mark_.epochs >= stride_ && since_mark_.entries >= kLeastWork * (width + reach_)) {
-    if (marked_w_.empty()) {
-      mark();
+  if (since_anchor_.epochs >= stride_ && since_anchor_.entries >= kLeastWork * (width + reach_)) {
+    if (anchor_w_.empty()) {
+      set_anchor();
     } else {
-      epoch.rise += leap(stop);
+      epoch.rise += extrapolate(stop);
     }
-    since_mark_ = {};
+    since_anchor_ = {};
   }
   return epoch;
 }
 
-// The way of the next leap begins here. All rows that change from here on are among those to visit.
-void DualDescent::mark() {
+// The direction of the next extrapolation begins here. All rows that change from here on are among
+// those to visit.
+template <class Loss>
+void Descent<Loss>::set_anchor() {
   const std::size_t width = shape(rows_).width();
-  marked_w_.resize(width);
-  tried_w_.resize(width);
-  std::copy_n(w_, width, marked_w_.data());
+  anchor_w_.resize(width);
+  trial_w_.resize(width);
+  std::copy_n(w_, width, anchor_w_.data());
   reach_ = 2 * active_ > state_.size() ? state_.size() : active_;
   for (std::size_t k = 0; k < reach_; ++k) {
     State& row = state_[reached(k)];
-    row.mark = row.a;
+    row.anchor = row.u;
   }
 }
 
-// D(a + t da) = D(a) + t (sum da - <w, dw>) - t^2 / 2 ||dw||^2 before bounds are looked at.
-double DualDescent::leap(Stop* stop) {
+// Where D(u + k du) is highest by its slope and curvature at k = 0, before anything is clipped.
+template <class Loss>
+double Descent<Loss>::best_step() const {
   double slope = 0, curvature = 0;
   for (std::size_t k = 0; k < reach_; ++k) {
     const State& row = state_[reached(k)];
-    slope += row.a - row.mark;
+    const double du = row.u - row.anchor, cost = std::fabs(row.q);
+    if (du == 0) continue;
+    const Interval ends = loss_.conjugate_slope(row.u);
+    const double bent = du > 0 ? ends.high : ends.low, bend = loss_.curvature(row.u);
+    slope += cost * du * (target_of(row) - (std::isfinite(bent) ? bent : 0.0));
+    curvature += std::isfinite(bend) ? cost * bend * du * du : 0.0;
   }
-  for (std::size_t j = 0; j < marked_w_.size(); ++j) {
-    const double dw = w_[j] - marked_w_[j];
+  for (std::size_t j = 0; j < anchor_w_.size(); ++j) {
+    const double dw = w_[j] - anchor_w_[j];
     slope -= w_[j] * dw;
     curvature += dw * dw;
   }
-  double t = curvature > 0 ? std::min(slope / curvature, kLongest) : 0;
-  for (int k = 0; k < kTries && t > kShortest; ++k, t *= kShorten) {
-    const double rise = std::visit([&](const auto& view) { return tried(view, t, stop); }, rows_);
-    if (rise == -kInfinity) break;  // a shorter leap is held by the same bounds
+  return curvature > 0 ? std::min(slope / curvature, kLongest) : 0;
+}
+
+template <class Loss>
+double Descent<Loss>::extrapolate(Stop* stop) {
+  double k = best_step();
+  for (int tried = 0; tried < kTries && k > kShortest; ++tried, k *= kShorten) {
+    const double rise = std::visit([&](const auto& view) { return rise_at(view, k, stop); }, rows_);
+    if (rise == -kInfinity) break;  // a shorter step leaves the domain in the same rows
     if (rise <= 0) continue;
-    // The next way begins where this leap did: it keeps the direction, as momentum does.
-    for (std::size_t r = 0; r < reach_; ++r) {
-      State& row = state_[reached(r)];
-      const double a = row.a;
-      row.a = held(row.onward(t), std::fabs(row.q));
-      row.mark = a;
-    }
-    std::copy_n(w_, marked_w_.size(), marked_w_.data());
-    std::copy(tried_w_.begin(), tried_w_.end(), w_);
+    move_to_trial(k);
     stride_ = kStride;
     return rise;
   }
   stride_ = std::min(2 * stride_, kLongestStride);
-  mark();
+  set_anchor();
   return 0;
 }
 
-// The rise of D by a leap of length t, and its w in tried_w_. Not worth finding out (-infinity)
-// where bounds hold so many rows that the leap would be another way than the one come.
+// The next direction begins where this extrapolation did: it keeps the direction, as momentum does.
+template <class Loss>
+void Descent<Loss>::move_to_trial(double k) {
+  for (std::size_t m = 0; m < reach_; ++m) {
+    State& row = state_[reached(m)];
+    const double u = row.u;
+    row.u = loss_.clip(trial_of(row, k));
+    row.anchor = u;
+  }
+  std::copy_n(w_, anchor_w_.size(), anchor_w_.data());
+  std::copy(trial_w_.begin(), trial_w_.end(), w_);
+}
+
+// The rise of D at the trial point, and its w in trial_w_. Not worth finding out (-infinity) where
+// so many rows are clipped that it would be another direction than the one come.
+template <class Loss>
 template <class View>
-double DualDescent::tried(const View& rows, double t, Stop* stop) {
-  for (std::size_t j = 0; j < tried_w_.size(); ++j)
-    tried_w_[j] = w_[j] + t * (w_[j] - marked_w_[j]);
+double Descent<Loss>::rise_at(const View& rows, double k, Stop* stop) {
+  for (std::size_t j = 0; j < trial_w_.size(); ++j)
+    trial_w_[j] = w_[j] + k * (w_[j] - anchor_w_[j]);
   double rise = 0;
-  const std::size_t most = since_mark_.entries / since_mark_.epochs / kHeld;
+  const std::size_t most = since_anchor_.entries / since_anchor_.epochs / kClipped;
   std::size_t entries = 0, polled = 0;
-  for (std::size_t k = 0; k < reach_; ++k) {
-    const std::size_t i = reached(k);
+  for (std::size_t m = 0; m < reach_; ++m) {
+    const std::size_t i = reached(m);
     const State& row = state_[i];
-    if (row.a == row.mark) continue;
-    const double free = row.onward(t), a = held(free, std::fabs(row.q));
-    rise += a - row.a;
-    if (a == free) continue;
-    add(rows, i, (a - free) * label(row.q), tried_w_.data());
+    if (row.u == row.anchor) continue;
+    const double free = trial_of(row, k), u = loss_.clip(free);
+    rise += std::fabs(row.q) *
+            ((u - row.u) * target_of(row) - (loss_.conjugate(u) - loss_.conjugate(row.u)));
+    if (u == free) continue;
+    add(rows, i, (u - free) * row.q, trial_w_.data());
     entries += rows.entries(i) + 1;
     if (entries > most) return -kInfinity;
     if (entries - polled > kPollEntries) {
@@ -220,29 +312,26 @@ double DualDescent::tried(const View& rows, double t, Stop* stop) {
       if (stop) stop->throw_if_requested();
     }
   }
-  for (std::size_t j = 0; j < tried_w_.size(); ++j)
-    rise -= 0.5 * (tried_w_[j] - w_[j]) * (tried_w_[j] + w_[j]);
+  for (std::size_t j = 0; j < trial_w_.size(); ++j)
+    rise -= 0.5 * (trial_w_[j] - w_[j]) * (trial_w_[j] + w_[j]);
   return rise;
 }
 
-bool DualDescent::is_wanted(const State& row, double G) const {
-  if (row.q == 0 || row.norm == 0) return false;
-  if (row.a == 0) return G <= upper_;
-  if (row.a == std::fabs(row.q)) return G >= lower_;
-  return true;
-}
-
-DualDescent::Sums DualDescent::look(const double* p, Pool& pool) {
+template <class Loss>
+DualDescent::Sums Descent<Loss>::check_gap(const double* p, Pool& pool) {
   const std::size_t n = state_.size();
   const Sums sums = sum_pieces<Sums>(n, pool, [&](Range range) {
     Sums part;
     for (std::size_t i = range.begin; i < range.end; ++i) {
       const State& row = state_[i];
-      const double G = label(row.q) * p[i] - 1;
-      part.a += row.a;
-      part.ayp += row.a * (G + 1);
-      part.hinge += std::fabs(row.q) * std::max(-G, 0.0);
-      wanted_[i] = is_wanted(row, G);
+      const double cost = std::fabs(row.q), r = residual_of(row, p[i]);
+      const double linear = target_of(row) * row.u, conjugate = loss_.conjugate(row.u);
+      const Interval slopes = loss_.conjugate_slope(row.u);
+      part.dual.value += cost * (linear - conjugate);
+      part.dual.size += cost * (std::fabs(linear) + std::fabs(conjugate));
+      part.bp += row.q * row.u * p[i];
+      part.value += cost * loss_.value(r);
+      wanted_[i] = cost != 0 && row.s != 0 && !is_settled({slopes.low - r, slopes.high - r});
     }
     return part;
   });
@@ -251,13 +340,34 @@ DualDescent::Sums DualDescent::look(const double* p, Pool& pool) {
     order_[active_] = static_cast<std::uint32_t>(i);
     active_ += wanted_[i];
   }
-  if (!marked_w_.empty()) mark();  // rows of the way so far may be in `order_` no more
-  since_mark_ = {};
+  if (!anchor_w_.empty()) set_anchor();  // rows of the direction may be in `order_` no more
+  since_anchor_ = {};
   return sums;
 }
 
-void DualDescent::copy_dual(double* a) const {
-  for (std::size_t i = 0; i < state_.size(); ++i) a[i] = state_[i].a;
+template <class Loss>
+void Descent<Loss>::copy_dual(double* u) const {
+  for (std::size_t i = 0; i < state_.size(); ++i) u[i] = state_[i].u;
+}
+
+}  // namespace
+
+DualDescent::Sums& DualDescent::Sums::operator+=(const Sums& other) {
+  dual.value += other.dual.value;
+  dual.size += other.dual.size;
+  bp += other.bp;
+  value += other.value;
+  return *this;
+}
+
+std::unique_ptr<DualDescent> make_dual_descent(const Rows& rows, const PointwiseSum& sum,
+                                               const double* u0, double* w, std::uint64_t seed) {
+  return std::visit(
+      [&](const auto& loss) -> std::unique_ptr<DualDescent> {
+        return std::make_unique<Descent<std::decay_t<decltype(loss)>>>(rows, loss, sum, u0, w,
+                                                                       seed);
+      },
+      sum.loss);
 }
 
 }  // namespace maxmargin

@@ -20,10 +20,10 @@
 #include "kernel/rows.hpp"
 #include "linear/cholesky.hpp"
 #include "linear/gram.hpp"
-#include "linear/hinge.hpp"
 #include "linear/products.hpp"
 #include "linear/reduced_qp.hpp"
 #include "linear/row_sets.hpp"
+#include "losses/kinks.hpp"
 #include "losses/pairs.hpp"
 #include "losses/tables.hpp"
 #include "rows/fasta.hpp"
@@ -137,11 +137,12 @@ Answer products(const Data& data, Pool& pool) {
 }
 
 Answer line_search(const Data& data, Pool& pool) {
-  const double *q = data.q.data(), *p = data.p.data(), *dp = data.dp.data();
+  const double *p = data.p.data(), *dp = data.dp.data();
+  const PointwiseSum loss{Hinge{}, data.q.data(), nullptr, kRows};
   Answer l(kRows);
-  l.push_back(hinge(q, p, kRows, l.data(), pool));
-  l.push_back(hinge_search(q, p, dp, kRows, 1.0, -1.0, pool));
-  const KinkList list = list_kinks(q, p, dp, kRows, 0.0, 2.0, pool);
+  l.push_back(evaluate(loss, p, l.data(), pool));
+  l.push_back(search_kinks(loss, p, dp, 1.0, -1.0, pool));
+  const KinkList list = list_kinks(loss, p, dp, 0.0, 2.0, pool);
   const KinkSummary summary = summarise(list.within(0.5, 1.5).kinks, 8);
   l.insert(l.end(), summary.edges.begin(), summary.edges.end());
   return l;

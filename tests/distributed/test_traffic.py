@@ -7,7 +7,7 @@ import numpy as np
 
 from maxmargin import data
 from maxmargin.distributed import LinearSVC, RankSVM
-from maxmargin.losses.hinge_parts import edges_of_each
+from maxmargin.losses.kink_parts import edges_of_each
 
 ROWS, PARTS, WIDTH = 400_000, 4, 11
 SUMMARY = 16 * edges_of_each(PARTS) + 1000  # bytes: edges and rises

@@ -1,4 +1,4 @@
-"""Dual descent from the inside: what epochs and looks report is what numpy finds."""
+"""Dual descent from the inside: what epochs and gap checks report is what numpy finds."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
-from maxmargin.losses.hinge import Hinge
+from maxmargin.losses.pointwise import Hinge
 from maxmargin.problem import Settings, Status
 from maxmargin.solvers.linear import dual_descent
 from maxmargin.solvers.linear.bundle import Point, line_search
@@ -24,13 +24,14 @@ class Descent:
         self.w = np.zeros(self.rows.width)
         if a0 is not None:
             self.w[:] = self.rows.rmatvec(a0 * self.y)
-        self.core = _core.DualDescent(self.rows.core, self.loss.q, a0, self.w, 0)
+        u0 = None if a0 is None else a0 / C
+        self.core = _core.DualDescent(self.rows.core, self.loss.core, u0, self.w, 0)
 
     @property
     def a(self):
-        a = np.empty(self.rows.n)
-        self.core.copy_dual(a)
-        return a
+        u = np.empty(self.rows.n)
+        self.core.copy_dual(u)
+        return np.abs(self.loss.q) * u
 
     def D(self):
         return self.svm.dual(self.X, self.y, self.a, self.bias)
@@ -60,22 +61,23 @@ def test_the_gap_that_an_epoch_foretells_is_about_the_gap_before_it(svm):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_a_look_sums_over_all_rows(svm, threads):
+def test_a_gap_check_sums_over_all_rows(svm, threads):
     descent = Descent(svm, threads=threads)
     for _ in range(3):
         descent.core.epoch(descent.pool)
     p, a, q = descent.rows.matvec(descent.w), descent.a, descent.loss.q
-    a_sum, wv, hinge = descent.core.look(p, descent.pool)
+    a_sum, size, wv, hinge = descent.core.check_gap(p, descent.pool)
+    assert size == a_sum
     assert a_sum == pytest.approx(a.sum(), rel=1e-12)
     assert wv == pytest.approx(descent.w @ descent.rows.rmatvec(a * descent.y), rel=1e-9)
     assert hinge == pytest.approx(np.maximum(0, np.abs(q) - q * p).sum(), rel=1e-12)
 
 
-def test_a_look_at_a_start_leaves_only_rows_that_violate_optimality(svm):
+def test_a_gap_check_at_a_start_leaves_only_rows_that_violate_optimality(svm):
     a0 = np.full(20_000, 0.001)
     descent = Descent(svm, C=0.001, a0=a0)
     p = descent.rows.matvec(descent.w)
-    descent.core.look(p, descent.pool)
+    descent.core.check_gap(p, descent.pool)
     assert descent.core.active == np.count_nonzero(descent.y * p >= 1) < 20_000
 
 
@@ -86,7 +88,7 @@ def test_a_w_that_has_drifted_is_computed_anew(svm):
     right = descent.w.copy()
     descent.w *= 1 + 1e-6
     best = dual_descent.Best(descent.rows, descent.loss, tol=1e-9)
-    best.look(descent.rows, descent.loss, descent.core, descent.w)
+    best.check_gap(descent.rows, descent.loss, descent.core, descent.w)
     np.testing.assert_allclose(descent.w, right, rtol=1e-9)
     bound = best.D
     assert bound == pytest.approx(descent.D(), rel=1e-12)
@@ -97,7 +99,7 @@ def test_a_w_that_is_zero_while_its_sum_is_not_does_not_end_a_run(svm):
     descent = Descent(svm, C=1e-5, a0=np.full(20_000, 1e-5))
     descent.w[:] = 0
     best = dual_descent.Best(descent.rows, descent.loss, tol=1e-9)
-    best.look(descent.rows, descent.loss, descent.core, descent.w)
+    best.check_gap(descent.rows, descent.loss, descent.core, descent.w)
     v = descent.rows.rmatvec(descent.a * descent.y)
     np.testing.assert_allclose(descent.w, v, rtol=1e-12)
     assert pytest.approx(descent.D(), rel=1e-12) == best.D
@@ -109,7 +111,8 @@ def test_a_fresh_sum_is_the_same_from_either_bound(svm, a0):
     descent.core.epoch(descent.pool)
     best = dual_descent.Best(descent.rows, descent.loss, tol=1e-9)
     plain = best.verify(descent.rows, descent.loss, descent.core)
-    best.v_at_cost = descent.rows.rmatvec(descent.loss.q)
+    v = descent.rows.rmatvec(descent.loss.q)
+    best.first = dual_descent.FirstPoint(np.ones(20_000), v)
     np.testing.assert_allclose(
         best.verify(descent.rows, descent.loss, descent.core), plain, atol=1e-11
     )
@@ -119,10 +122,10 @@ def test_a_small_C_starts_at_a_multiple_of_all_costs(svm):
     X, y = svm.blobs(5000, 300, sparse=True)
     pool = _core.Pool(1)
     rows, loss = ArrayRows(X, pool=pool), Hinge(y, 1e-6, pool)
-    a0, w, v = dual_descent.start(rows, loss)
-    np.testing.assert_array_equal(v, rows.rmatvec(loss.q))
-    np.testing.assert_allclose(a0, 1e-6)
-    np.testing.assert_allclose(w, X.T @ (a0 * y), atol=1e-12)
+    u0, w, first = dual_descent.start(rows, loss)
+    np.testing.assert_array_equal(first.v, rows.rmatvec(loss.q))
+    np.testing.assert_allclose(u0, 1.0)
+    np.testing.assert_allclose(w, X.T @ (1e-6 * u0 * y), atol=1e-12)
     solution = dual_descent.solve(rows, loss, Settings(tol=1e-9))
     assert solution.certificate.n_iter == 0  # all a_i end at C: nothing was left to do
     assert solution.certificate.relative_gap <= 1e-9
@@ -131,8 +134,8 @@ def test_a_small_C_starts_at_a_multiple_of_all_costs(svm):
 def test_a_large_C_starts_at_zero(svm):
     X, y = svm.blobs(5000, 30)
     pool = _core.Pool(1)
-    a0, w, v = dual_descent.start(ArrayRows(X, pool=pool), Hinge(y, 10.0, pool))
-    assert a0 is None and v is None and not w.any()
+    u0, w, first = dual_descent.start(ArrayRows(X, pool=pool), Hinge(y, 10.0, pool))
+    assert u0 is None and first is None and not w.any()
 
 
 def test_a_direction_of_rounding_errors_is_not_searched(svm):
@@ -179,18 +182,19 @@ def margin_rows(n=600, d=3000, seed=0):
 
 
 @pytest.mark.parametrize("C", [0.05, 1.0, 100.0])
-def test_leaps_keep_the_books_and_never_lower_the_dual(C):
+def test_extrapolations_keep_the_books_and_never_lower_the_dual(C):
     X, y = margin_rows()
     pool = _core.Pool(1)
     rows, a = ArrayRows(X, 0.5, pool), np.empty(len(y))
     w = np.zeros(rows.width)
-    descent = _core.DualDescent(rows.core, Hinge(y, C, pool).q, None, w, 0)
+    descent = _core.DualDescent(rows.core, Hinge(y, C, pool).core, None, w, 0)
     D = 0.0
     for epoch in range(60):
         rise = descent.epoch(pool)[1]
         if epoch % 25 == 24:
-            descent.look(rows.matvec(w), pool)  # brings rows back in the middle of a way
+            descent.check_gap(rows.matvec(w), pool)  # brings rows back along a direction
         descent.copy_dual(a)
+        a *= C
         assert a.min() >= 0 and a.max() <= C
         v = rows.rmatvec(a * y)
         np.testing.assert_allclose(w, v, atol=1e-9 * np.abs(v).max())
@@ -199,16 +203,16 @@ def test_leaps_keep_the_books_and_never_lower_the_dual(C):
         assert rise == pytest.approx(D - known, rel=1e-6, abs=1e-9 * D)
 
 
-def test_leaps_save_epochs_where_rows_lie_on_the_margin():
+def test_extrapolations_save_epochs_where_rows_lie_on_the_margin():
     X, y = margin_rows()
     pool = _core.Pool(1)
     found = dual_descent.solve(ArrayRows(X, 0.0, pool), Hinge(y, 100.0, pool), Settings(tol=1e-4))
     assert found.certificate.relative_gap <= 1e-4
-    assert found.certificate.n_iter < 90  # 115 without leaps
+    assert found.certificate.n_iter < 90  # 115 without extrapolation
 
 
-def test_rows_that_cancel_each_other_do_not_make_a_leap_without_limit(svm):
-    """The way of one feature is a rounding error: a leap by 1 / its square lost all digits of w."""
+def test_rows_that_cancel_each_other_do_not_make_a_step_without_limit(svm):
+    """The direction is a rounding error: a step by 1 / its square lost all digits of w."""
     x = [2.73200656, 0.55443619, -0.63366079, -1.457843, 2.19047111, 0.5785305]
     X, y = np.array(x)[:, None], np.array([-1.0, -1.0, -1.0, -1.0, 1.0, -1.0])
     certificate = svm.solve("dual", X, y, 152.16, tol=1e-6).certificate

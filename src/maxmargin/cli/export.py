@@ -10,21 +10,16 @@ from typing import Annotated
 import typer
 
 from maxmargin.cli import options
-from maxmargin.cli.options import Choices
 from maxmargin.cli.outputs import Outputs, exported
-
-OPTIONS = (options.FORCE,)
-EXAMPLES = (("export spam.model spam.onnx", "for ONNX Runtime"),)
 
 
 def export(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help=options.MODEL_HELP)],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="From train, or of LIBLINEAR.")],
     out: Annotated[
         str,
         typer.Argument(metavar="OUT", help="Ending in .liblinear, .libsvm, .onnx or .safetensors."),
     ],
-    *,
-    choices: Choices,
+    force: options.Force = False,
 ) -> None:
     """Write a model as LIBLINEAR or LIBSVM text, ONNX, or maxmargin's own file."""
     from maxmargin.models import liblinear_text, libsvm_text, load_model, onnx_export, save
@@ -38,5 +33,5 @@ def export(
     suffix = os.path.splitext(out)[1].lower()
     if suffix not in writers:
         raise typer.BadParameter(f"{out}: end its name in {', '.join(writers)} to choose a format")
-    Outputs([model], choices.force).check(out, exported(suffix))
+    Outputs([model], force).check(out, exported(suffix))
     writers[suffix](load_model(model), out)

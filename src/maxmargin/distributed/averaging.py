@@ -20,7 +20,7 @@ import numpy as np
 
 from maxmargin.distributed.parts import Memory
 from maxmargin.distributed.rows import DaskRows
-from maxmargin.losses.hinge import Hinge
+from maxmargin.losses.pointwise import Hinge
 from maxmargin.problem import Settings
 from maxmargin.solvers.common.run import Stopped
 from maxmargin.solvers.linear import dual_descent

@@ -1,6 +1,6 @@
 """Losses as sums over parts. The driver sees a few numbers of each part and never a prediction.
 
-hinge    R = sum of the parts' R;   line search by summaries of kinks (`losses.hinge_parts`)
+hinge    R = sum of the parts' R;   line search by summaries of kinks (`losses.kink_parts`)
 ranks    where no query crosses parts: R = sum of the parts' R; line search by evaluations
 """
 
@@ -18,9 +18,9 @@ from maxmargin.distributed.describe import codes_of
 from maxmargin.distributed.parts import Layout, Memory, Part
 from maxmargin.distributed.rows import DaskRows
 from maxmargin.distributed.vectors import Subgradient, Vector
-from maxmargin.losses import hinge_parts
-from maxmargin.losses.hinge import Hinge
+from maxmargin.losses import kink_parts
 from maxmargin.losses.line_search import SearchPoint, minimise
+from maxmargin.losses.pointwise import Hinge
 from maxmargin.losses.ranks import MANY_PAIRS, Ranks
 
 
@@ -63,14 +63,14 @@ class DaskHinge(SummedLoss):
     """The hinge loss of all parts."""
 
     def search(self, p: Vector, dp: Vector, A0: float, B0: float) -> tuple[float, float]:
-        most = hinge_parts.edges_of_each(self.rows.cluster.n_parts)
+        most = kink_parts.edges_of_each(self.rows.cluster.n_parts)
         density, line = (A0 / self.n, B0 / self.n), uuid.uuid4().hex
 
-        def ask(low: float, high: float) -> list[hinge_parts.Summary]:
+        def ask(low: float, high: float) -> list[kink_parts.Summary]:
             options = {"line": line, "bracket": (low, high), "density": density, "most": most}
             return self.rows.each(summarise_line, p, dp, **options)
 
-        return hinge_parts.search(ask, A0, B0)
+        return kink_parts.search(ask, A0, B0)
 
     def known_subgradient(self) -> None:
         """The search looks at slopes only."""
@@ -84,7 +84,7 @@ def summarise_line(
     bracket: tuple[float, float],
     density: tuple[float, float],
     most: int,
-) -> hinge_parts.Summary:
+) -> kink_parts.Summary:
     """A part's kinks within the bracket, in a few numbers.
 
     `density` is A0 and B0 a row; `line` names the search, in which a part looks at its rows once.
@@ -92,7 +92,7 @@ def summarise_line(
     loss: Any = memory.loss
     if memory.note is None or memory.note[0] != line:
         share = (density[0] * loss.n, density[1] * loss.n)
-        memory.note = line, hinge_parts.PartLine(loss.q, p, dp, share, loss.pool)
+        memory.note = line, kink_parts.PartLine(loss, p, dp, share)
     return memory.note[1].summary(*bracket, most)
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -215,3 +216,20 @@ def _cubic(low: SearchPoint, high: SearchPoint) -> float:
     if not bend > 0:
         return 0.5 * (low.k + high.k)
     return high.k - width * (high.g + d2 - d1) / bend
+
+
+def bracketed_newton(
+    slope_and_curvature: Callable[[float], tuple[float, float]], small: float
+) -> float:
+    """A k > 0 where an increasing function with a negative start is at most `small` from 0."""
+    k, low, high = 1.0, 0.0, math.inf
+    for _ in range(50):
+        slope, curvature = slope_and_curvature(k)
+        if abs(slope) <= small:
+            break
+        low, high = (low, k) if slope > 0 else (k, high)
+        guess = k - slope / curvature if curvature > 0 else math.nan  # it may underflow
+        if not low < guess < high:
+            guess = 0.5 * (low + high) if high < math.inf else 2 * k
+        k = guess
+    return k

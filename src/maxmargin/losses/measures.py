@@ -35,8 +35,8 @@ import numpy as np
 
 from maxmargin import _core
 from maxmargin.losses.base import Loss
-from maxmargin.losses.hinge import Hinge
 from maxmargin.losses.line_search import SearchedLoss
+from maxmargin.losses.pointwise import Hinge
 from maxmargin.losses.ranks import SAMPLE, Ranks
 
 MEASURES = ("f1", "fbeta", "prbep", "precision_at_k", "recall_at_k", "roc_auc", "error")

@@ -1,8 +1,8 @@
 """Which solver works with which rows and losses, and which one `auto` takes.
 
 solver    rows                loss        what it asks of them
-newton    arrays              hinge       products, weighted Gram matrices
-dual      arrays              hinge       single rows, the loss's dual
+newton    arrays              pointwise   products, weighted Gram matrices
+dual      arrays              pointwise   single rows, the loss's dual
 ocas      arrays, files       any         products, a subgradient
 cpa       arrays, files       any         the same, without a line search
 """
@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from maxmargin.data.arrays import ArrayRows
+from maxmargin.losses.pointwise import LOSSES
 from maxmargin.parameters import one_of
 from maxmargin.problem import Settings, Solution
 
@@ -29,7 +30,8 @@ CACHED_NNZ = 2_000_000  # or does not: so many entries stay in a cache
 
 @dataclass(frozen=True)
 class Start:
-    """A neighbouring problem's answer to begin from: w, and a_i / C_i where the method has them."""
+    """A neighbouring problem's answer to begin from: w, and the dual
+    variables in units of C_i where the method has them."""
 
     w: np.ndarray
     share: np.ndarray | None = None
@@ -66,26 +68,25 @@ def _bundle(method: Literal["ocas", "cpa"]) -> Solve:
 def _dual(rows, loss, settings, start):
     from maxmargin.solvers.linear import dual_descent
 
-    known = start is not None and start.share is not None
-    return dual_descent.solve(
-        rows, loss, settings, a0=start.share * np.abs(loss.q) if known else None
-    )
+    return dual_descent.solve(rows, loss, settings, u0=None if start is None else start.share)
 
 
 def _newton(rows, loss, settings, start):
     from maxmargin.solvers.linear import newton
 
-    known = start is not None and start.share is not None
-    return newton.solve(rows, loss, settings, start=(start.w, start.share) if known else None)
+    known = None if start is None else (start.w, start.share)
+    return newton.solve(rows, loss, settings, start=known)
 
 
 ARRAYS, BLOCKS, CLUSTER = "arrays in memory", "rows that stay on disk", "rows on a cluster"
 
+POINTWISE = tuple(LOSSES)
+
 SOLVERS: dict[str, Solver] = {
-    "dual": Solver(_dual, "single rows in memory and the hinge loss", (ARRAYS,), ("hinge",)),
+    "dual": Solver(_dual, "single rows in memory and a pointwise loss", (ARRAYS,), POINTWISE),
     "ocas": Solver(_bundle("ocas"), "nothing but products and a subgradient"),
     "cpa": Solver(_bundle("cpa"), "nothing but products and a subgradient"),
-    "newton": Solver(_newton, "rows in memory and the hinge loss", (ARRAYS,), ("hinge",)),
+    "newton": Solver(_newton, "rows in memory and a pointwise loss", (ARRAYS,), POINTWISE),
 }
 
 
@@ -112,7 +113,7 @@ def pick_solver(rows: Any, loss: Any, name: str = "hinge") -> str:
     """
     from maxmargin.solvers.linear import newton
 
-    if not isinstance(rows, ArrayRows) or name != "hinge":
+    if not isinstance(rows, ArrayRows) or name not in POINTWISE:
         return "ocas"
     if rows.width > newton.DIRECT_WIDTH:
         return "dual"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin import _core
-from maxmargin.losses.hinge import Hinge
+from maxmargin.losses.pointwise import Hinge
 from maxmargin.models.linear import LinearModel
 from maxmargin.problem import Solution
 from maxmargin.training.choice import Start
@@ -59,7 +59,7 @@ def start_of(solution: Solution, cost: np.ndarray) -> Start:
     share, solution.dual_variables = solution.dual_variables, None
     share[cost == 0] = 0
     np.divide(share, cost, out=share, where=cost > 0, casting="same_kind")
-    return Start(solution.w, np.clip(share, 0.0, 1.0, out=share))
+    return Start(solution.w, share)
 
 
 def linear_model(

@@ -14,7 +14,7 @@ import numpy as np
 
 from maxmargin import _core
 from maxmargin.data.cpus import granted_cpus
-from maxmargin.losses.hinge import Hinge
+from maxmargin.losses.pointwise import Hinge
 from maxmargin.models.sparse_kernel import SparseKernelModel
 from maxmargin.parameters import (
     Options,

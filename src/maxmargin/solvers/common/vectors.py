@@ -33,8 +33,11 @@ def norm2(x: np.ndarray) -> float:
     return square
 
 
-def dual_bound(a_sum: float, v_squared: float) -> float:
-    """``sum a - 1/2 ||v||^2`` less what rounding may have added to it; at least D(0) = 0."""
-    added, taken = a_sum, 0.5 * v_squared
-    bound = added - taken - ROUNDING * (added + taken)
+def dual_bound(added: float, v_squared: float, size: float | None = None) -> float:
+    """``added - 1/2 ||v||^2`` less what rounding may have added to it; at least D(0) = 0.
+
+    `size` is the sum `added` with all its terms taken as positive, where some are not.
+    """
+    taken = 0.5 * v_squared
+    bound = added - taken - ROUNDING * ((added if size is None else size) + taken)
     return bound if bound > 0 else 0.0

@@ -28,12 +28,11 @@ from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows, Rows
 from maxmargin.data.stream.source_rows import SourceRows
 from maxmargin.losses.base import Loss
-from maxmargin.losses.hinge import Hinge
 from maxmargin.problem import Settings, Solution
 from maxmargin.solvers.common.run import Run
 from maxmargin.solvers.common.vectors import ROUNDING, inner, norm2
 from maxmargin.solvers.linear.reduced_qp import Planes
-from maxmargin.solvers.linear.wide_planes import WidePlanes, is_wide
+from maxmargin.solvers.linear.wide_planes import wide_planes
 
 MU = 0.1  # equation (13) of the OCAS paper
 QP_SHARE = 0.1  # of the gap that the reduced problem may leave: less saves no iteration, but takes
@@ -100,8 +99,9 @@ def solve(
 
 def empty_planes(rows: Rows, loss: Loss, precision: float, known: bool) -> Planes:
     """No planes yet, in the form that suits the rows; `known`: some will come from elsewhere."""
-    if isinstance(rows, ArrayRows) and isinstance(loss, Hinge) and not known and is_wide(rows):
-        return WidePlanes(rows, loss.q)
+    wide = None if known else wide_planes(rows, loss)
+    if wide is not None:
+        return wide
     return Planes(rows.width, getattr(rows, "pool", None), precision)
 
 

@@ -1,21 +1,23 @@
-"""Semismooth Newton on the augmented Lagrangian: for few features, few passes at any C.
+"""Semismooth Newton: for few features, few passes at any C, and any pointwise loss.
 
-    minimise   P(w) = 1/2 ||w||^2 + sum_i C_i max(0, 1 - y_i p_i),        p = X w
+    minimise   P(w) = 1/2 ||w||^2 + sum_i C_i f(r_i),        r_i = t_i - y_i p_i,   p = X w
 
-The hinge is rounded by multipliers and a penalty, both in units of C_i, so that a row of weight 2
-and the same row twice take the same path:
+The symbols are those of `losses.pointwise`. A smooth loss is minimised as it is. A piecewise linear
+one is rounded by an augmented Lagrangian with multipliers nu and penalty sigma, both in units of
+C_i, so that a row of weight 2 and the same row twice take the same path:
 
-    t_i = sigma (1 - y_i p_i) + nu_i        a_i = C_i clip(t_i, 0, 1)
-    phi(w) = 1/2 ||w||^2 + sum_i C_i / sigma h(t_i),      h(t) = 0 | t^2 / 2 | t - 1/2
-    grad = w - v,   v = X^T (y a)           Hessian = I + sigma sum_{0 < t_i < 1} C_i x_i x_i^T
+    phi(w) = 1/2 ||w||^2 + sum_i C_i max over u of u r_i - f*(u) - s/2 (u - nu_i)^2,   s = 1 / sigma
+    grad = w - v,   v = sum_i q_i u_i x_i       Hessian = I + sum_i C_i / (s + f*''(u_i)) x_i x_i^T
 
-    sigma   penalty: a hinge is rounded over a width 1 / sigma of the margin
-    nu_i    multiplier of row i, in [0, 1]; 1/2 at first, which rounds the hinge evenly
-    ya_i    y_i a_i, feasible for the dual at every step, so D(a) = sum a - 1/2 ||v||^2 comes free
+    sigma   penalty: a kink is rounded over a width 1 / sigma of the residual
+    nu_i    multiplier of row i; at first the middle of its domain, which rounds a kink evenly
+    b_i     q_i u_i, feasible for the dual at every step, so D(u) comes free
+
+For the hinge ``u_i = clip(nu_i + sigma r_i, 0, 1)``. For a smooth loss s = 0 and u_i is its slope.
 
 Inner loop: Newton steps on phi with a line search on predictions. Outer loop: once the gradient is
-small beside the gap, nu <- a / C and sigma grows. The first steps are the expensive ones (every
-row is near the rounded kink) and need the least data, so they are made on samples of the rows.
+small beside the gap, nu <- u and sigma grows. The first steps are the expensive ones (every row is
+near the rounded kink) and need the least data, so they are made on samples of the rows.
 
 Beyond `DIRECT_WIDTH` features the Newton system is solved by conjugate gradients.
 """
@@ -29,11 +31,13 @@ import numpy as np
 
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
-from maxmargin.losses.hinge import Hinge
+from maxmargin.losses.line_search import bracketed_newton
+from maxmargin.losses.pointwise import Pointwise
 from maxmargin.problem import Certificate, Settings, Solution
 from maxmargin.solvers.common.run import Run
 from maxmargin.solvers.common.vectors import dual_bound, inner, norm2
 from maxmargin.solvers.linear.bundle import unstoppable
+from maxmargin.solvers.linear.dual_descent import best_multiple
 
 SIGMA_START = 0.3
 SIGMA_WARM = 3.0  # from a solution of a neighbouring problem
@@ -49,20 +53,22 @@ DIRECT_WIDTH = 3000  # a d x d factorisation is affordable up to here
 
 def solve(
     rows: ArrayRows,
-    loss: Hinge,
+    loss: Pointwise,
     settings: Settings,
-    start: tuple[np.ndarray, np.ndarray] | None = None,
+    start: tuple[np.ndarray, np.ndarray | None] | None = None,
 ) -> Solution:
     """Minimises P until ``P - D <= tol P``.
 
-    `start` is a pair ``(w, a / C)`` of a neighbouring problem's solution.
+    `start` is w, and u where it is known, of a neighbouring problem's solution.
     """
     run = Run(settings)
     best = Best(rows, loss)
     try:
-        w, nu, sigma = np.zeros(rows.width), np.full(rows.n, 0.5), SIGMA_START
+        w, nu, sigma = np.zeros(rows.width), evenly(loss), SIGMA_START
         if start is not None:
-            w, nu, sigma = start[0].copy(), start[1].copy(), SIGMA_WARM
+            w = start[0].copy()
+            if start[1] is not None:
+                nu, sigma = loss.clipped(start[1]), SIGMA_WARM
         else:
             for step in sample_steps(rows):
                 w, sigma = approach(
@@ -71,28 +77,34 @@ def solve(
         descend(Lagrangian(rows, loss, w, nu, sigma), best, run)
     except _core.Stopped:
         run.stopped()
-    return Solution(best.w, best.certify(rows, loss, run), run.history, np.abs(best.ya))
+    a = np.where(loss.q < 0, -best.b, best.b)
+    return Solution(best.w, best.certify(rows, loss, run), run.history, a)
+
+
+def evenly(loss: Pointwise) -> np.ndarray:
+    """Multipliers that round every kink alike to both sides."""
+    return np.full(loss.n, loss.core.middle)
 
 
 class Best:
-    """The best primal and the best dual point seen; at first w = 0 and a = 0."""
+    """The best primal and the best dual point seen; at first w = 0 and b = 0."""
 
-    def __init__(self, rows: ArrayRows, loss: Hinge) -> None:
+    def __init__(self, rows: ArrayRows, loss: Pointwise) -> None:
         self.w, self.P = np.zeros(rows.width), loss.at_zero
-        self.ya, self.D = np.zeros(rows.n), 0.0
+        self.b, self.D = np.zeros(rows.n), 0.0
 
     def note(self, lagrangian: Lagrangian) -> None:
         if lagrangian.P < self.P:
             self.w, self.P = lagrangian.w, lagrangian.P
         if lagrangian.D > self.D:
-            self.ya, self.D = lagrangian.scale * lagrangian.ya, lagrangian.D
+            self.b, self.D = lagrangian.scale * lagrangian.b, lagrangian.D
 
-    def certify(self, rows: ArrayRows, loss: Hinge, run: Run) -> Certificate:
+    def certify(self, rows: ArrayRows, loss: Pointwise, run: Run) -> Certificate:
         """Both bounds from fresh passes over the data, also after a stop."""
         rows, loss = unstoppable(rows, loss)
         P = 0.5 * norm2(self.w) + loss.value(rows.matvec(self.w))
-        D = dual_bound(float(np.abs(self.ya).sum()), norm2(rows.rmatvec(self.ya)))
-        return run.certify(P, D)
+        added, size = loss.dual_sum(loss.shares(self.b))
+        return run.certify(P, dual_bound(added, norm2(rows.rmatvec(self.b)), size))
 
 
 def sample_steps(rows: ArrayRows) -> list[int]:
@@ -104,10 +116,10 @@ def sample_steps(rows: ArrayRows) -> list[int]:
 
 
 def approach(
-    rows: ArrayRows, loss: Hinge, w: np.ndarray, sigma: float, tol: float
+    rows: ArrayRows, loss: Pointwise, w: np.ndarray, sigma: float, tol: float
 ) -> tuple[np.ndarray, float]:
     """Solves the problem on a sample; its w, and the penalty to go on with."""
-    lagrangian = Lagrangian(rows, loss, w, np.full(rows.n, 0.5), sigma)
+    lagrangian = Lagrangian(rows, loss, w, evenly(loss), sigma)
     best = Best(rows, loss)
     descend(lagrangian, best, Run(Settings(tol=max(tol, 1e-3), max_iter=100)))
     return best.w, max(lagrangian.sigma / SIGMA_GROWTH, SIGMA_START)
@@ -132,39 +144,49 @@ class Lagrangian:
     """phi with its current w, multipliers and penalty."""
 
     def __init__(
-        self, rows: ArrayRows, loss: Hinge, w: np.ndarray, nu: np.ndarray, sigma: float
+        self, rows: ArrayRows, loss: Pointwise, w: np.ndarray, nu: np.ndarray, sigma: float
     ) -> None:
-        self.rows, self.q, self.pool = rows, loss.q, loss.pool
+        self.rows, self.loss, self.pool = rows, loss, loss.pool
         self.w, self.nu, self.sigma = w, nu, sigma
         self.p = rows.matvec(w) if w.any() else np.zeros(rows.n)
-        self.ya, self.h = np.empty(rows.n), np.empty(rows.n)
+        self.b, self.h = np.empty(rows.n), np.empty(rows.n)
         self.steps = 0  # Newton steps at this sigma
 
+    @property
+    def s(self) -> float:
+        """The weight of the proximal term; 0 for a smooth loss."""
+        return 1.0 / self.sigma if self.loss.is_piecewise_linear else 0.0
+
     def evaluate(self) -> None:
-        """Gradient, both bounds, and which rows are at the rounded kink: one pass over the data."""
-        _, R, a_sum, self.inner_rows = _core.multipliers(
-            self.q, self.nu, self.sigma, self.p, self.ya, self.h, self.pool
+        """Gradient, both bounds, and which rows have curvature: one pass over the data."""
+        R, added, size, self.inner_rows = self.loss.core.proximal(
+            self.nu, self.s, self.p, self.b, self.h, self.pool
         )
-        v = self.rows.rmatvec(self.ya)
+        v = self.rows.rmatvec(self.b)
         v_squared = norm2(v)
         self.gradient = self.w - v
         self.P = 0.5 * norm2(self.w) + R
-        # a shrunk by the best factor in [0, 1] is feasible too
-        self.scale = min(1.0, a_sum / v_squared) if v_squared > 0 else 1.0
-        self.D = dual_bound(self.scale * a_sum, self.scale**2 * v_squared)
+        # u shrunk by a factor in [0, 1] is feasible too
+        self.scale = best_multiple(added, v_squared)
+        self.D = dual_bound(self.scale * added, self.scale**2 * v_squared, self.scale * size)
 
     def is_minimised(self, gap: float) -> bool:
-        return self.steps > 0 and 0.5 * norm2(self.gradient) <= GRADIENT_SHARE * gap
+        """Whether it is time for other multipliers: never for a loss that is not rounded."""
+        return (
+            self.loss.is_piecewise_linear
+            and self.steps > 0
+            and 0.5 * norm2(self.gradient) <= GRADIENT_SHARE * gap
+        )
 
     def update_multipliers(self) -> None:
-        np.divide(self.ya, self.q, out=self.nu, where=self.q != 0)
+        self.nu = self.loss.shares(self.b)
         self.sigma = min(self.sigma * SIGMA_GROWTH, SIGMA_MOST)
         self.steps = 0
 
     def newton_step(self) -> None:
         """Moves w along the Newton direction; one pass over the data for its predictions."""
         self.steps += 1
-        if self.steps > INNER_STEPS and self.sigma > SIGMA_START:
+        if self.s > 0 and self.steps > INNER_STEPS and self.sigma > SIGMA_START:
             self.sigma /= SIGMA_GROWTH**2
             self.steps = 1
             self.evaluate()
@@ -179,29 +201,10 @@ class Lagrangian:
         A0, B0, slope_at_0 = norm2(dw), inner(self.w, dw), inner(self.gradient, dw)
 
         def slope_and_curvature(k: float) -> tuple[float, float]:
-            _, slope, curvature = _core.smoothed_along(
-                self.q, self.nu, self.sigma, self.p, dp, k, self.pool
-            )
+            slope, curvature = self.loss.core.along(self.nu, self.s, self.p, dp, k, self.pool)
             return B0 + k * A0 + slope, A0 + curvature
 
         return bracketed_newton(slope_and_curvature, 0.1 * abs(slope_at_0))
-
-
-def bracketed_newton(
-    slope_and_curvature: Callable[[float], tuple[float, float]], small: float
-) -> float:
-    """A k > 0 where an increasing function with a negative start is at most `small` from 0."""
-    k, low, high = 1.0, 0.0, math.inf
-    for _ in range(50):
-        slope, curvature = slope_and_curvature(k)
-        if abs(slope) <= small:
-            break
-        low, high = (low, k) if slope > 0 else (k, high)
-        guess = k - slope / curvature if curvature > 0 else math.nan  # it may underflow
-        if not low < guess < high:
-            guess = 0.5 * (low + high) if high < math.inf else 2 * k
-        k = guess
-    return k
 
 
 def hessian_rows(rows: ArrayRows) -> int:

@@ -13,18 +13,25 @@ more pass over the data each:
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows, Rows
+from maxmargin.losses.pointwise import Pointwise
 from maxmargin.solvers.linear.reduced_qp import Planes
 
 ENTRIES_OF_PLANES = 1  # for one of the data, from which on sets take over; 2 is as fast
 
 
-def is_wide(rows: ArrayRows) -> bool:
-    """Whether sets of rows are smaller than planes, and soon worth a pass over the data."""
-    return rows.n < rows.width and ENTRIES_OF_PLANES * rows.nnz < rows.n * rows.width
+def wide_planes(rows: Any, loss: Any) -> WidePlanes | None:
+    """No planes yet, if planes are sets of rows (each in or out, at one cost), the sets are smaller
+    than the planes, and soon worth a pass over the data."""
+    if not (isinstance(rows, ArrayRows) and isinstance(loss, Pointwise)):
+        return None
+    is_wide = rows.n < rows.width and ENTRIES_OF_PLANES * rows.nnz < rows.n * rows.width
+    return WidePlanes(rows, loss.q) if is_wide and loss.spec.name == "hinge" else None
 
 
 class WidePlanes(Planes):

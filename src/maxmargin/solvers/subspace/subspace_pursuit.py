@@ -30,7 +30,7 @@ import numpy as np
 
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows, Rows
-from maxmargin.losses.hinge import Hinge
+from maxmargin.losses.pointwise import Hinge
 from maxmargin.problem import Progress, Settings, Status
 from maxmargin.solvers.common.run import Run
 from maxmargin.solvers.kernel.certificate import KernelCertificate

@@ -1,9 +1,8 @@
-"""The exact line search of the hinge loss where rows lie in parts that never meet.
+"""The exact line search of piecewise linear losses where rows lie in parts that never meet.
 
-    minimise over k >= 0    G(k)  = k^2 A0 / 2 + k B0 + sum_i max(0, C_i + k B_i)
-    slope to the right      G'(k) = k A0 + B0 + sum over {active just after k} B_i
+    minimise over k >= 0    G(k)  = k^2 A0 / 2 + k B0 + R(p + k dp)
 
-    B_i = -q_i dp_i,   C_i = |q_i| - q_i p_i     kink at k_i = -C_i / B_i: G' rises by |B_i|
+G' is a line that rises at kinks, where the residual of a row passes a kink of its loss.
 
 Each part tells its slope at the low end of a bracket, and how G' rises between some edges of its
 own choice (`Summary`), at first around the root of its own share of the problem. Between its edges
@@ -21,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxmargin import _core
+from maxmargin.losses.pointwise import Pointwise
 
 # Edges of one part in one round. The more there are the fewer the rounds; the driver should not
 # have more than some ALL_EDGES to look at.
@@ -42,13 +42,13 @@ class Summary:
     start, end : float
         Within the bracket asked for; narrower only at first, when the whole line is.
     slope, value : float
-        Sums of B_i and C_i over the rows active just after `start`.
+        The part's loss just after `start` is the line ``value + k slope``.
     count : int
         Kinks in (start, end].
     complete : bool
         Whether every kink is one of the edges.
     edges, rises : arrays
-        ``rises[j]`` sums |B_i| over the kinks in ``(edges[j - 1], edges[j]]``.
+        ``rises[j]`` sums the rises of G' at the kinks in ``(edges[j - 1], edges[j]]``.
     """
 
     start: float
@@ -75,15 +75,16 @@ class PartLine:
 
     def __init__(
         self,
-        q: np.ndarray,
+        loss: Pointwise,
         p: np.ndarray,
         dp: np.ndarray,
         share: tuple[float, float],
-        pool: _core.Pool,
     ) -> None:
-        self._rows, self._pool = (q, p, dp), pool
-        likely = _core.sampled_bracket(q, p, dp, *share)
-        self._kinks = _core.list_kinks(q, p, dp, *likely, pool)
+        self._loss, self._line = loss, (p, dp)
+        self._kinks = self._list(*loss.core.sampled_bracket(p, dp, *share))
+
+    def _list(self, low: float, high: float) -> _core.KinkList:
+        return self._loss.core.list_kinks(*self._line, low, high, self._loss.pool)
 
     def summary(self, low: float, high: float, most: int) -> Summary:
         """The kinks in (low, high], by `most` edges at the most."""
@@ -92,7 +93,7 @@ class PartLine:
             if kinks.low <= low and high <= kinks.high:
                 kinks = kinks.within(low, high)  # no look at the rows
             else:
-                kinks = _core.list_kinks(*self._rows, low, high, self._pool)
+                kinks = self._list(low, high)
         edges, rises, complete = kinks.summarise(most)
         return Summary(
             kinks.low,
@@ -186,7 +187,7 @@ class _Line:
         return float(np.clip(-before[j] / self.A0, first, self.edges[j]))
 
     def loss(self, k: float) -> float:
-        """``sum_i max(0, C_i + k B_i)``: every kink passed adds its rise."""
+        """R at k: every kink passed adds its rise."""
         passed = self.edges < k
         rest = float(np.sum(self.rises[passed] * (k - self.edges[passed])))
         return self.value + k * self.active + rest

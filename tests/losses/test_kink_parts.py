@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from maxmargin import _core
-from maxmargin.losses import Hinge
-from maxmargin.losses.hinge_parts import PartLine, edges_of_each, search
+from maxmargin.losses import Hinge, LossSpec, Pointwise
+from maxmargin.losses.kink_parts import PartLine, edges_of_each, search
 
 POOL = _core.Pool(1)
 EDGES = edges_of_each(1000)
@@ -28,7 +28,7 @@ def searched(q, p, dp, parts, A0, B0):
     lines = []
     for i in pieces:
         share = (A0 * len(i) / len(q), B0 * len(i) / len(q))
-        lines.append(PartLine(q[i], p[i], dp[i], share, POOL))
+        lines.append(PartLine(Pointwise(LossSpec("hinge"), q[i], None, POOL), p[i], dp[i], share))
     asked = []
 
     def ask(low, high):
@@ -77,5 +77,6 @@ def test_a_direction_that_only_rises_is_not_taken():
 
 def test_rows_that_do_not_move_have_no_kinks():
     q, p, _ = line(100, 0)
-    summary = PartLine(q, p, np.zeros(100), (1.0, -1.0), POOL).summary(0.0, np.inf, EDGES)
+    loss = Pointwise(LossSpec("hinge"), q, None, POOL)
+    summary = PartLine(loss, p, np.zeros(100), (1.0, -1.0)).summary(0.0, np.inf, EDGES)
     assert (summary.count, summary.complete, summary.slope) == (0, True, 0.0)
