@@ -42,7 +42,13 @@ void bind_base(nb::module_& m) {
   nb::class_<Pool>(m, "Pool", "The threads of one computation.")
       .def(nb::init<std::int64_t, Stop*>(), nb::arg("threads"), nb::arg("stop") = nullptr,
            nb::keep_alive<1, 3>())
-      .def_prop_ro("threads", &Pool::threads);
+      .def_prop_ro("threads", &Pool::threads)
+      .def(
+          "raise_if_stopped",
+          [](Pool& self) {
+            if (self.stop() && self.stop()->poll()) throw Stopped();
+          },
+          nb::call_guard<nb::gil_scoped_release>(), "Raises Stopped if the stop flag is up.");
 
   using Release = nb::call_guard<nb::gil_scoped_release>;
   m.def(

@@ -1,6 +1,7 @@
 """Kernel models in files of ours and of LIBSVM."""
 
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -148,3 +149,18 @@ def test_random_folds_are_stratified_partitions():
     assert sorted(np.concatenate([test for _, test in folds])) == list(range(42))
     assert all(np.sum(y[test] == "b") == 4 for _, test in folds)
     assert all(len(np.intersect1d(*fold)) == 0 for fold in folds)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "poly", "linear"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_few_rows_and_many_get_the_same_scores(kernel, sparse):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(120, 5)) * (random.random((120, 5)) < 0.6)
+    y = random.integers(0, 3, 120)
+    rows = sp.csr_matrix(X) if sparse else X
+    model = trained(rows, y, kernel=kernel, gamma=0.4)
+    many = model.decision_function(rows)
+    few = np.vstack([model.decision_function(rows[i : i + 2]) for i in range(0, 120, 2)])
+    assert np.allclose(few, many, rtol=1e-6, atol=1e-6)  # the root of a tiny distance
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.decision_function(rows[:2]), few[:2])

@@ -6,6 +6,7 @@ largest f_p wins) or one a pair ("ovo", votes decide). There is no intercept.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -15,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import _core
-from maxmargin.data.arrays import as_floats, useful_threads
+from maxmargin.data.arrays import as_floats, useful_threads, view
 from maxmargin.models.base import Labelling
 from maxmargin.models.contents import (
     COUNT,
@@ -77,6 +78,10 @@ def is_finite(value: Any) -> bool:
         return type(value) in (int, float) and math.isfinite(value)
     except OverflowError:
         return False
+
+
+FEW_ROWS = 8  # rows that are predicted without tiles
+FEW_ENTRIES = 2**18
 
 
 class KernelPredictor(Labelling):
@@ -160,12 +165,33 @@ class KernelModel(KernelPredictor):
                 values = np.asarray(self.kernel(as_floats(X[begin:end]), self.vectors))
                 f[begin:end] = values @ self.coefficients
             return f
+        if X.shape[0] <= FEW_ROWS and X.shape[0] * X.shape[1] <= FEW_ENTRIES:
+            return self._problems_of_few(X)
         work = X.shape[0] * len(self.support)
         pool = _core.Pool(useful_threads(threads, work))
         dense = not sp.issparse(X) and not sp.issparse(self.vectors)
         centre = kernels.centre_of(self.vectors) if dense and self.kernel.of_distance else None
         points = Points(self.vectors, centre)
         return kernels.expand(X, points, self.kernel, self.coefficients, pool)
+
+    @functools.cached_property
+    def _support_rows(self) -> tuple[_core.Rows, np.ndarray]:
+        """The core's view of the support vectors, and their squared norms."""
+        return view(self.vectors, 0.0), Points(self.vectors).squared_norms
+
+    def _problems_of_few(self, X: Any) -> np.ndarray:
+        """The same for a few rows by the core alone, with nothing prepared for them."""
+        rows, norms = self._support_rows
+        X = X.toarray() if sp.issparse(X) else X
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        values = np.empty((X.shape[0], len(self.support)))
+        own = np.einsum("ij,ij->i", X, X)
+        assert isinstance(self.kernel, Kernel)
+        _core.kernel_columns(self.kernel.function, rows, norms, X, own, values, _core.Pool(1))
+        return values @ self.coefficients
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: v for name, v in self.__dict__.items() if name != "_support_rows"}
 
 
 def combined(certificates: Sequence[KernelCertificate]) -> KernelCertificate:

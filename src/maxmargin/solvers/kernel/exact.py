@@ -18,13 +18,13 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 from maxmargin import _core
+from maxmargin.solvers.kernel.blas import OneBlasThread, in_threads
 from maxmargin.solvers.kernel.gram import (
     BAND,
     TILE,
     Kernel,
     Points,
     Products,
-    blas_threads,
     tiles,
     upper_tiles,
 )
@@ -59,11 +59,14 @@ class GivenValues:
         self, rows: np.ndarray, columns: np.ndarray, beta: np.ndarray, pool: _core.Pool
     ) -> tuple[np.ndarray, np.ndarray]:
         f, reach = np.empty(len(rows)), np.empty(len(rows))
-        with blas_threads(pool):
-            for begin, end in tiles(len(rows)):
-                values = self._between(rows[begin:end], columns)
-                f[begin:end] = values @ beta
-                reach[begin:end] = np.abs(values, out=values) @ np.abs(beta)
+
+        def combine_some(part: tuple[int, int]) -> None:
+            begin, end = part
+            values = self._between(rows[begin:end], columns)
+            f[begin:end] = values @ beta
+            reach[begin:end] = np.abs(values, out=values) @ np.abs(beta)
+
+        in_threads(combine_some, list(tiles(len(rows))), pool)
         return f, EPSILON * (2 + 0.5 * math.sqrt(len(columns))) * reach
 
 
@@ -109,7 +112,7 @@ class NamedValues:
     def block(self, rows: np.ndarray) -> np.ndarray:
         points, pool = self.points.taken(rows), _core.Pool(1)
         whole = points.tile(0, points.n), points, 0
-        with blas_threads(pool):
+        with OneBlasThread()():
             K = self._tile(*whole, *whole, Products(points.n, points.n, pool), pool)
         np.fill_diagonal(K, self.diagonal[rows])
         return K
@@ -121,9 +124,8 @@ class NamedValues:
         m = len(columns)
         both = np.column_stack([beta, np.abs(beta)])
         sums = np.zeros((len(rows), 2))
-        with blas_threads(pool):
-            self._add_own(columns, both, sums[:m], pool)
-            self._add_others(rows[m:], columns, both, sums[m:], pool)
+        self._add_own(columns, both, sums[:m], pool)
+        self._add_others(rows[m:], columns, both, sums[m:], pool)
         reach = sums[:, 1]
         if not self.kernel.of_distance:
             sizes = np.sqrt(self.diagonal)
@@ -134,25 +136,44 @@ class NamedValues:
     def _add_own(self, columns, both, sums, pool) -> None:
         """``sums += K both`` for the symmetric K of the columns among themselves."""
         points = self.points.taken(columns)
-        values = self._values(points, points, pool)
-        for row, column, left, right in upper_tiles(points):
-            G = values(row, left, column, right)
-            end, last = row + left.shape[0], column + right.shape[0]
-            if column == row:
-                np.fill_diagonal(G, self.diagonal[columns[row:end]])
-            sums[row:end] += G @ both[column:last]
-            mirrored = max(column, end)  # right of the diagonal block
-            sums[mirrored:last] += G[:, mirrored - column :].T @ both[row:end]
+        part = points.held() or points.tile
+
+        def sums_of_band(band: tuple[int, int]) -> np.ndarray:
+            """What a band of rows, and its mirror image, add to all rows from its first on."""
+            values = self._values(points, points, _core.Pool(1))
+            first = band[0]
+            some = np.zeros((points.n - first, 2))
+            for row, column, left, right in upper_tiles(points, band, part):
+                G = values(row, left, column, right)
+                end, last = row + left.shape[0], column + right.shape[0]
+                if column == row:
+                    np.fill_diagonal(G, self.diagonal[columns[row:end]])
+                some[row - first : end - first] += G @ both[column:last]
+                mirrored = max(column, end)  # right of the diagonal block
+                right_of = G[:, mirrored - column :]
+                some[mirrored - first : last - first] += right_of.T @ both[row:end]
+            return some
+
+        bands = list(tiles(points.n, TILE))
+        for (first, _), some in zip(bands, in_threads(sums_of_band, bands, pool)):
+            sums[first:] += some
 
     def _add_others(self, rows, columns, both, sums, pool) -> None:
         """``sums += K both`` for the K of other rows and the columns."""
+        if not len(columns):
+            return
         left_points, right_points = self.points.taken(rows), self.points.taken(columns)
-        values = self._values(left_points, right_points, pool)
-        for column, last in tiles(len(columns) if len(rows) else 0, TILE):
-            right = right_points.tile(column, last)
-            for row, end in tiles(len(rows), BAND):
-                G = values(row, left_points.tile(row, end), column, right)
+        right_tile = right_points.held() or right_points.tile
+
+        def add_some(part: tuple[int, int]) -> None:
+            row, end = part
+            values = self._values(left_points, right_points, _core.Pool(1))
+            left = left_points.tile(row, end)
+            for column, last in tiles(len(columns), TILE):
+                G = values(row, left, column, right_tile(column, last))
                 sums[row:end] += G @ both[column:last]
+
+        in_threads(add_some, list(tiles(len(rows), BAND)), pool)
 
     def _values(self, of_left: Points, of_right: Points, pool: _core.Pool):
         """A function of tiles of these points and of where they begin: their kernel values."""

@@ -14,7 +14,8 @@ import scipy.linalg
 import scipy.sparse.linalg
 
 from maxmargin import _core
-from maxmargin.solvers.kernel.gram import KernelCallable, OneBlasThread, empty_matrix, tiles
+from maxmargin.solvers.kernel.blas import OneBlasThread
+from maxmargin.solvers.kernel.gram import KernelCallable, empty_matrix, tiles
 
 WHOLE = 2000  # rows whose factor takes about as long as a fit does
 MINOR, MINORS = 1000, 4  # rows of a random principal minor, and how many are tried

@@ -12,21 +12,17 @@ symmetric, so only tiles on and right of the diagonal are computed.
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import math
-import os
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from threadpoolctl import ThreadpoolController
 
 from maxmargin import _core
 from maxmargin.data.sparse import checked_csr
+from maxmargin.solvers.kernel.blas import in_threads
 
 TILE = 1024  # rows that are converted to float64 together
 BAND = 256  # of those, rows whose products are made together: 2 MB that the caches can hold
@@ -179,69 +175,21 @@ def tiles(n: int, size: int = TILE, start: int = 0) -> Iterator[tuple[int, int]]
         yield begin, min(begin + size, n)
 
 
-def upper_tiles(points: Points) -> Iterator[tuple[int, int, Any, Any]]:
-    """Rows and columns of tiles that cover the diagonal and what is right of it.
+def upper_tiles(
+    points: Points, band: tuple[int, int], part: Callable[[int, int], Any]
+) -> Iterator[tuple[int, int, Any, Any]]:
+    """Tiles of a band of rows that cover the diagonal and what is right of it.
 
-    Each with the place of its first row and of its first column; the first tile of a band begins
-    on the diagonal.
+    Each with the place of its first row and of its first column; the first tile begins on the
+    diagonal. `part` gives rows begin to end.
     """
-    part = points.held() or points.tile
-    for begin, end in tiles(points.n, TILE):
-        left = part(begin, end)
-        for column, last in tiles(points.n, TILE, begin):
-            right = left if column == begin else part(column, last)
-            for first, stop in tiles(end - begin, BAND):
-                ahead = first if column == begin else 0
-                yield begin + first, column + ahead, left[first:stop], right[ahead:]
-
-
-class _Blas:
-    """The number of threads of BLAS, which belongs to the whole process.
-
-    One of our threads at a time sets it: two that overlap would each put back what the other had
-    set. A fork copies the lock as it is, and the thread that would open it is not there in the
-    child: it starts with a new one, and with the number of threads put back.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
-        self._limits: list[Any] = []
-        os.register_at_fork(after_in_child=self._after_fork)
-
-    @functools.cached_property
-    def _libraries(self) -> ThreadpoolController:
-        """Looking for them takes longer than many a fit, so it is done once."""
-        return ThreadpoolController()
-
-    @contextlib.contextmanager
-    def limited(self, threads: int) -> Iterator[None]:
-        with self._lock, self._libraries.limit(limits=threads, user_api="blas") as limit:
-            self._limits.append(limit)
-            try:
-                yield
-            finally:
-                self._limits.pop()
-
-    def _after_fork(self) -> None:
-        self._lock = threading.RLock()
-        for limit in reversed(self._limits):
-            limit.restore_original_limits()
-        self._limits = []
-
-
-_BLAS = _Blas()
-
-
-def blas_threads(pool: _core.Pool) -> contextlib.AbstractContextManager[None]:
-    """BLAS uses as many threads as the pool has."""
-    return _BLAS.limited(pool.threads)
-
-
-class OneBlasThread:
-    """Small products on the caller's thread: the same sums for any number of threads."""
-
-    def __call__(self) -> contextlib.AbstractContextManager[None]:
-        return _BLAS.limited(1)
+    begin, end = band
+    left = part(begin, end)
+    for column, last in tiles(points.n, TILE, begin):
+        right = left if column == begin else part(column, last)
+        for first, stop in tiles(end - begin, BAND):
+            ahead = first if column == begin else 0
+            yield begin + first, column + ahead, left[first:stop], right[ahead:]
 
 
 # ---------------------------------------------------------------- whole matrices
@@ -262,11 +210,16 @@ def fill(
     points: Points, function: _core.KernelFunction, K: np.ndarray, pool: _core.Pool
 ) -> np.ndarray:
     """``K_ij = k(x_i, x_j)`` in float32, in the memory given."""
-    products = Products(min(BAND, points.n), min(TILE, points.n), pool)
-    with blas_threads(pool):
-        for row, column, left, right in upper_tiles(points):
+    part = points.held() or points.tile
+
+    def fill_band(band: tuple[int, int]) -> None:
+        alone = _core.Pool(1)
+        products = Products(min(BAND, points.n), min(TILE, points.n), alone)
+        for row, column, left, right in upper_tiles(points, band, part):
             G = products(left, right)
-            _core.fill_symmetric(function, G, row, column, points.squared_norms, K, pool)
+            _core.fill_symmetric(function, G, row, column, points.squared_norms, K, alone)
+
+    in_threads(fill_band, list(tiles(points.n, TILE)), pool)
     return K
 
 
@@ -327,18 +280,18 @@ def expand(X, points: Points, kernel: Kernel, coefficients: np.ndarray, pool: _c
     """
     left_points = Points(X, points.centre)
     out = np.zeros((left_points.n, coefficients.shape[1]))
-    products = Products(min(TILE, left_points.n), min(2 * TILE, points.n), pool)
-    with blas_threads(pool):
-        for column, stop in tiles(points.n, 2 * TILE):
-            right = points.tile(column, stop)
-            for begin, end in tiles(left_points.n):
-                G = products(left_points.tile(begin, end), right)
-                _core.kernel_values(
-                    kernel.function,
-                    G,
-                    left_points.squared_norms[begin:end],
-                    points.squared_norms[column:stop],
-                    pool,
-                )
-                out[begin:end] += G @ coefficients[column:stop]
+    right_tile = points.held() or points.tile
+
+    def expand_rows(rows: tuple[int, int]) -> None:
+        begin, end = rows
+        alone = _core.Pool(1)
+        products = Products(end - begin, min(TILE, points.n), alone)
+        left, norms = left_points.tile(begin, end), left_points.squared_norms[begin:end]
+        for column, stop in tiles(points.n, TILE):
+            G = products(left, right_tile(column, stop))
+            others = points.squared_norms[column:stop]
+            _core.kernel_values(kernel.function, G, norms, others, alone)
+            out[begin:end] += G @ coefficients[column:stop]
+
+    in_threads(expand_rows, list(tiles(left_points.n, BAND)), pool)
     return out

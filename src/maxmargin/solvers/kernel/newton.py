@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 import scipy.linalg
 
-from maxmargin.solvers.kernel.gram import OneBlasThread
+from maxmargin.solvers.kernel.blas import OneBlasThread
 
 MOST_STEPS = 120
 PATIENCE = 25  # steps without a smaller gap

@@ -27,11 +27,11 @@ from scipy.linalg import solve_triangular
 
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
+from maxmargin.solvers.kernel.blas import blas_threads
 from maxmargin.solvers.kernel.gram import (
     DENSE_ADVANTAGE,
     Kernel,
     Products,
-    blas_threads,
     centre_of,
     tiles,
 )

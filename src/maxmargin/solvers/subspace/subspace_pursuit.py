@@ -33,8 +33,8 @@ from maxmargin.data.arrays import ArrayRows, Rows
 from maxmargin.losses.pointwise import Hinge
 from maxmargin.problem import Progress, Settings, Status
 from maxmargin.solvers.common.run import Run
+from maxmargin.solvers.kernel.blas import OneBlasThread
 from maxmargin.solvers.kernel.certificate import KernelCertificate
-from maxmargin.solvers.kernel.gram import OneBlasThread
 from maxmargin.solvers.linear.bundle import Point, line_search, next_touch
 from maxmargin.solvers.linear.reduced_qp import Planes
 from maxmargin.solvers.subspace.basis_choice import Choice
