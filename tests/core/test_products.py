@@ -73,6 +73,9 @@ def vectors(rows):
     return w, subgrad
 
 
+MANY = (1200, 100)  # rows and features from which on float32 is worth it
+
+
 def close(ours, theirs):
     np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-11 * np.abs(theirs).max())
 
@@ -349,12 +352,18 @@ def test_a_gram_for_a_direction_keeps_float32_digits_and_no_fewer(X, bias, svm):
 
 @pytest.mark.parametrize("scale", [1e4, 1e30, 1e100])
 def test_a_gram_for_a_direction_is_float64_where_float32_would_drown_the_identity(scale):
-    X, h = scale * values(np.float64), np.ones(N)
+    X, h = scale * np.random.default_rng(4).normal(size=MANY), np.ones(MANY[0])
     close(ArrayRows(X).gram(h, for_direction=True), X.T @ X)
 
 
+def test_a_large_gram_for_a_direction_is_of_float32_products():
+    X, h = np.random.default_rng(4).normal(size=MANY), np.ones(MANY[0])
+    H, error = X.T @ X, np.abs(ArrayRows(X).gram(h, for_direction=True) - X.T @ X).max()
+    assert 1e-10 < error <= 2e-6 * np.abs(H).max()
+
+
 def test_a_row_too_large_for_float32_is_noticed_wherever_it_lies():
-    X, h = values(np.float64), np.ones(N)
+    X, h = np.random.default_rng(4).normal(size=MANY), np.ones(MANY[0])
     X[1] = 1e60  # not among the rows that are looked at first
     close(ArrayRows(X).gram(h, for_direction=True), X.T @ X)
 
