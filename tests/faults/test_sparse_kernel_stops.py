@@ -10,9 +10,6 @@ from maxmargin.solvers.common import run
 CALLS = (
     "matvec",
     "rmatvec",
-    "hinge",
-    "hinge_search",
-    "hinge_along",
     "inner",
     "axpby",
     "gaussian_pull",

@@ -1,22 +1,22 @@
 """How far a machine in a span is from the exact one, from the planes that hold it up.
 
-Symbols as in `subspace_certificate`, and
+Symbols as in `certificate`, and
 
     r_j       Psi_j - P_B Psi_j: what the span leaves of plane j;   r that of the mixture
     delta     max_j ||r_j||
 
-**exact_gap.** a is feasible for the dual of the exact problem too, so for every 0 <= t <= 1
+**exact_gap.** The planes bound the loss of any function, so for every 0 <= t <= 1
 
-    P* >= t sum_i a_i - 1/2 t^2 ||Psi||^2,      ||Psi||^2 = ||P_B Psi||^2 + ||r||^2
+    P* >= t sum_j mu_j b_j - 1/2 t^2 ||Psi||^2,      ||Psi||^2 = ||P_B Psi||^2 + ||r||^2
 
 **theorem2.** (Theorem 2 of the paper in our units.) Let f* be the exact machine and mu the weights.
-R(f*) is at least the mixture of the planes, ``sum_i a_i + <Psi, f*>``, and <Psi, f*> at least
+R(f*) is at least the mixture of the planes, ``sum_j mu_j b_j + <Psi, f*>``, and <Psi, f*> at least
 ``<P_B Psi, P_B f*> - ||r|| ||f*||``. With ``||f*|| >= ||P_B f*||`` the rest is a value of the
 problem within the span, whose minimum is D, and ``||r|| <= sum_j mu_j ||r_j|| <= delta``:
 
-    P* >= D - delta ||f*||,     ||f*||^2 <= 2 P* <= 2 min(P, sum_i C_i)
+    P* >= D - delta ||f*||,     ||f*||^2 <= 2 P* <= 2 min(P, R(0))
 
-since f = 0 has the value sum_i C_i, and P is that of our machine.
+since f = 0 has the value R(0) (of the hinge, sum_i C_i), and P is that of our machine.
 
 ``||Psi_j||^2 = sum_iq l_ji l_jq k(x_i, x_q)`` takes a kernel value a pair of rows with weight.
 Where these are more work than the run may take, rows are drawn: see `sampled_squares`.
@@ -63,7 +63,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Weighted:
-    """The rows that have weight in some plane: their points, k(x, x), and l_ji."""
+    """The rows that have weight in some plane: their points, k(x, x), max_j |l_ji|, and l_ji."""
 
     X: object
     own: np.ndarray
@@ -72,9 +72,10 @@ class Weighted:
 
     @classmethod
     def of(cls, subspace: Subspace, planes: ActivePlanes) -> Weighted:
-        used = np.flatnonzero(np.any(planes.shares != 0, axis=0) & (planes.q != 0))
+        used = np.flatnonzero(np.any(planes.shares != 0, axis=0) & (planes.unit != 0))
         own = diagonal(subspace.kernel, subspace.norms[used])
-        return cls(subspace.X[used], own, np.abs(planes.q[used]), planes.subgradients(used))
+        subgrad = planes.subgradients(used)
+        return cls(subspace.X[used], own, np.abs(subgrad).max(axis=0, initial=0.0), subgrad)
 
     @property
     def n(self) -> int:
@@ -90,7 +91,7 @@ def bounds_of(
     work: float,
     seed: int,
 ) -> Bounds:
-    """The distances of a machine of value P; scale is ``sum_i C_i``.
+    """The distances of a machine of value P; scale is ``R(0)``.
 
     `work` is how many multiplications computing them may take. A stop leaves what needs no pairs.
     """
@@ -173,9 +174,10 @@ def sampled_squares(
     """Upper bounds on every ``||r_j||^2`` that hold together with a confidence of ``1 - RISK``.
 
     With e_i = phi(x_i) - P_B phi(x_i), ``||r_j||^2 = sum_i l_ji <e_i, r_j>``. Row i is drawn with
-    probability ``p_i = C_i ||e_i|| / S``, ``S = sum_i C_i ||e_i||``: then ``X_i = l_ji <e_i, r_j> /
-    p_i`` has the mean ||r_j||^2 and lies within ``S ||r_j||`` of 0. By the empirical Bernstein
-    inequality (Maurer, Pontil 2009, theorem 4) for m draws with mean M and variance V,
+    probability ``p_i = c_i ||e_i|| / S``, ``S = sum_i c_i ||e_i||``, ``c_i = max_j |l_ji|``: then
+    ``X_i = l_ji <e_i, r_j> / p_i`` has the mean ||r_j||^2 and lies within ``S ||r_j||`` of 0. By
+    the empirical Bernstein inequality (Maurer, Pontil 2009, theorem 4) for m draws with mean M and
+    variance V,
 
         ||r_j||^2 <= M + sqrt(2 V lambda / m) + 14 S ||r_j|| lambda / (3 (m - 1)),
 

@@ -1,15 +1,14 @@
 """The certificate of a machine in a span, from kernel values in float64 and nothing else.
 
     beta      the coefficients that a model keeps; f(x) = sum_j beta_j k(b_j, x)
-    s_j       planes with weight at the end, one share of its cost a row: 0 <= s_ji <= 1
+    l_j, b_j  planes with weight at the end: R(p) >= <l_j, p> + b_j for all predictions p
     mu_j      their weights, mu_j >= 0, sum_j mu_j <= 1
-    a         a_i = C_i sum_j mu_j s_ji: feasible for the dual, within the span and without
-    Psi_j     sum_i l_ji phi(x_i),  l_ji = -y_i C_i s_ji;    Psi = sum_j mu_j Psi_j
+    Psi_j     sum_i l_ji phi(x_i);    Psi = sum_j mu_j Psi_j
     u_j       its products with the basis vectors, K_B l_j;   G = K(B, B)
 
 ``P = 1/2 beta^T G beta + R(K beta)`` and, for every 0 <= t <= 1,
 
-    D = t sum_i a_i - 1/2 t^2 ||P_B Psi||^2,      ||P_B Psi||^2 = u^T G^-1 u
+    D = t sum_j mu_j b_j - 1/2 t^2 ||P_B Psi||^2,      ||P_B Psi||^2 = u^T G^-1 u
 
 Coordinates in float32, the reduced problem's idea of its planes, a factor that has lost its digits:
 none of them is used, so none of their errors can be in the numbers.
@@ -25,6 +24,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from maxmargin import _core
+from maxmargin.losses.base import Loss
 from maxmargin.solvers.kernel.gram import Kernel
 from maxmargin.solvers.subspace.span import (
     Subspace,
@@ -40,35 +40,41 @@ ROUNDINGS = 16 * np.finfo(float).eps  # relative error of a kernel value and of 
 
 @dataclass(frozen=True)
 class ActivePlanes:
-    """The planes with weight: mu_j, and the shares s_j as rows. q_i = y_i C_i."""
+    """The planes with weight: mu_j, the subgradients in units of each row (a row each), and b_j."""
 
     weights: np.ndarray
     shares: np.ndarray
-    q: np.ndarray
+    unit: np.ndarray
+    offsets: np.ndarray
 
     @classmethod
-    def of(cls, weights: np.ndarray, shares: np.ndarray, q: np.ndarray) -> ActivePlanes:
-        """Those with weight, made feasible; the plane at f = 0 if there is none."""
+    def of(
+        cls, weights: np.ndarray, shares: np.ndarray, unit: np.ndarray, offsets: np.ndarray
+    ) -> ActivePlanes | None:
+        """Those with weight, made feasible; None if there are none."""
         weights = np.nan_to_num(np.maximum(weights, 0.0), posinf=0.0)
         weights = weights / max(1.0, float(weights.sum()))
         used = np.flatnonzero(weights)
-        if len(used) == 0:
-            return cls(np.ones(1), np.ones((1, len(q)), dtype=np.float32), q)
-        return cls(weights[used], shares[used], q)
+        return cls(weights[used], shares[used], unit, offsets[used]) if len(used) else None
+
+    @classmethod
+    def at_zero(cls, loss: Loss) -> ActivePlanes:
+        """The plane that touches the loss at f = 0."""
+        _, subgrad = loss.evaluate(np.zeros(loss.n))
+        return cls(np.ones(1), subgrad[None, :], np.ones(loss.n), np.array([loss.at_zero]))
 
     def __len__(self) -> int:
         return len(self.weights)
 
     def subgradients(self, rows=slice(None)) -> np.ndarray:
-        """``l_ji`` of some rows: one row a plane, the mixture last."""
+        """``l_ji`` of some rows: one row per plane, the mixture last."""
         shares = self.shares[:, rows].astype(np.float64)
-        shares = np.vstack([shares, np.minimum(self.weights @ shares, 1.0)])
-        return shares * -self.q[rows]
+        return np.vstack([shares, self.weights @ shares]) * self.unit[rows]
 
     @property
     def total(self) -> float:
-        """``sum_i a_i``"""
-        return float(np.abs(self.q) @ np.minimum(self.weights @ self.shares.astype(np.float64), 1))
+        """``sum_j mu_j b_j``, less what adding them up may have added."""
+        return float(self.weights @ self.offsets - ROUNDINGS * self.weights @ np.abs(self.offsets))
 
 
 def kernel_error(kernel: Kernel, X, largest: float) -> float:
@@ -128,7 +134,7 @@ class Evaluation:
     c: np.ndarray  # G^-1 u
     projections: np.ndarray  # ||P_B Psi_j||^2
     error: float  # that rounding may have left in the mixture's
-    total: float  # sum_i a_i
+    total: float  # sum_j mu_j b_j
 
     @property
     def dual(self) -> float:
@@ -139,10 +145,10 @@ class Evaluation:
 
 
 def scaled_dual(total: float, square: float) -> float:
-    """``max_t t sum_i a_i - 1/2 t^2 ||Psi||^2`` over 0 <= t <= 1: less of a may be better."""
+    """``max_t t total - 1/2 t^2 ||Psi||^2`` over 0 <= t <= 1: less of the planes may be better."""
     if not math.isfinite(square):
         return 0.0
-    t = min(1.0, total / square) if square > 0 else 1.0
+    t = min(1.0, max(0.0, total / square)) if square > 0 else 1.0
     return t * total - 0.5 * t**2 * square
 
 

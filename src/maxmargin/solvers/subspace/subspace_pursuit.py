@@ -2,7 +2,7 @@
 
 T. Joachims, C.-N. Yu, *Sparse kernel SVMs via cutting-plane training*, ECML 2009, algorithm 3.
 
-    minimise   P(f) = 1/2 ||f||^2 + R(f),   R(f) = sum_i C_i max(0, 1 - y_i f(x_i)),   f in span(B)
+    minimise   P(f) = 1/2 ||f||^2 + R(f(x_1) .. f(x_n)),   f in span(B),   R any loss of predictions
 
     B        basis vectors b_1 .. b_k, found on the way   z_i   coordinates of P_B phi(x_i)
     subgrad  of R in the predictions                      Psi   sum_i subgrad_i phi(x_i): a plane
@@ -12,8 +12,8 @@ T. Joachims, C.-N. Yu, *Sparse kernel SVMs via cutting-plane training*, ECML 200
 
 In the coordinates z the problem is a linear one, and the loop of `bundle.py` solves it. A vector
 that joins the basis appends a column to Z and a coordinate to every plane kept: <subgrad, z_new>,
-for which planes keep their subgradient, as shares of each row's cost. P(w_b) does not change by it,
-and D starts anew: it bounds the machines of one span only.
+for which planes keep their subgradient. P(w_b) does not change by it, and D starts anew: it bounds
+the machines of one span only.
 
 The paper follows the residual of the newest plane. Here it is that of the plane at w_b: -w_b - Psi
 is the steepest descent there, and its part outside the span is what the basis lacks.
@@ -30,12 +30,13 @@ import numpy as np
 
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows, Rows
-from maxmargin.losses.pointwise import Hinge
+from maxmargin.losses.base import Loss
+from maxmargin.losses.pointwise import Pointwise
 from maxmargin.problem import Progress, Settings, Status
 from maxmargin.solvers.common.run import Run
 from maxmargin.solvers.kernel.blas import OneBlasThread
 from maxmargin.solvers.kernel.certificate import KernelCertificate
-from maxmargin.solvers.linear.bundle import Point, line_search, next_touch
+from maxmargin.solvers.linear.bundle import Point, line_search, next_touch, offset, unstoppable
 from maxmargin.solvers.linear.reduced_qp import Planes
 from maxmargin.solvers.subspace.basis_choice import Choice
 from maxmargin.solvers.subspace.bounds import Bounds, bounds_of
@@ -66,7 +67,7 @@ class Stage:
 
 def solve(
     subspace: Subspace,
-    losses: Sequence[Hinge],
+    losses: Sequence[Loss],
     choice: Choice,
     sizes: Sequence[int],
     settings: Settings,
@@ -126,37 +127,48 @@ def extend_basis(subspace: Subspace, choice: Choice, subgrad: np.ndarray) -> np.
 class PlanesOfRows(Planes):
     """Planes that remember their subgradient, so that they can follow a growing basis.
 
-    They keep ``s_i = -l_i / q_i``, 0 or 1 at most rows: that needs no digits, whatever the costs.
+    They keep it in units of each row's cost, where the loss has one: 0 or 1 at most rows for the
+    hinge. float32 does as long as it holds every share exactly, since the planes are a proof.
     """
 
-    def __init__(self, q: np.ndarray, pool: _core.Pool) -> None:
+    def __init__(self, unit: np.ndarray, pool: _core.Pool) -> None:
         super().__init__(0, pool)
-        self._q = q
-        self._shares = np.empty((8, len(q)), dtype=np.float32)
+        self._unit = unit
+        self._shares: np.ndarray = np.empty((8, len(unit)), dtype=np.float32)
 
     def add_subgradient(self, rows: Rows, subgrad: np.ndarray, b: float) -> None:
         t = len(self)
-        if t == len(self._shares):
-            grown = np.empty((t + t // 2, self._shares.shape[1]), dtype=np.float32)
-            grown[:t] = self._shares
-            self._shares = grown
-        shares = np.divide(-subgrad, self._q, out=np.zeros_like(subgrad), where=self._q != 0)
-        self._shares[t] = np.clip(shares, 0.0, 1.0)
+        unit = self._unit
+        shares = np.divide(subgrad, unit, out=np.zeros_like(subgrad), where=unit != 0)
+        self._make_room(t, shares)
+        self._shares[t] = shares
         super().add_subgradient(rows, subgrad, b)
+
+    def _make_room(self, t: int, shares: np.ndarray) -> None:
+        """For the t-th plane, of numbers that hold its shares."""
+        number: np.dtype = self._shares.dtype
+        with np.errstate(over="ignore"):
+            if number == np.float32 and (shares.astype(np.float32) != shares).any():
+                number = np.dtype(np.float64)
+        room = t + t // 2 if t == len(self._shares) else len(self._shares)
+        if (room, number) != (len(self._shares), self._shares.dtype):
+            grown = np.empty((room, len(shares)), dtype=number)
+            grown[:t] = self._shares[:t]
+            self._shares = grown
 
     def follow(self, z: np.ndarray) -> None:
         """Every plane gains its coordinate along a new column z."""
-        self.widen(self._rows_of_shares().matvec(-self._q * z) if len(self) else np.empty(0))
+        self.widen(self._rows_of_shares().matvec(self._unit * z) if len(self) else np.empty(0))
 
-    def active(self) -> ActivePlanes:
-        """The planes that make up w_t."""
+    def active(self) -> ActivePlanes | None:
+        """The planes that make up w_t, if there are any."""
         beta = self._qp.beta
-        return ActivePlanes.of(beta, self._shares[: len(beta)], self._q)
+        return ActivePlanes.of(beta, self._shares[: len(beta)], self._unit, self._b)
 
     def mixed(self) -> np.ndarray:
         """``sum_j beta_j l_j``: the plane that w_t is made of."""
         beta = self._qp.beta
-        return -self._q * self._rows_of_shares().rmatvec(beta / max(1.0, float(beta.sum())))
+        return self._unit * self._rows_of_shares().rmatvec(beta / max(1.0, float(beta.sum())))
 
     def _keep(self, kept: np.ndarray) -> None:
         for place, plane in enumerate(kept):
@@ -169,14 +181,17 @@ class PlanesOfRows(Planes):
 
 
 class Machine:
-    """One binary problem on the shared basis: its planes, its bounds, its run."""
+    """One problem on the shared basis: its planes, its bounds, its run."""
 
-    def __init__(self, loss: Hinge, subspace: Subspace, settings: Settings) -> None:
+    def __init__(self, loss: Loss, subspace: Subspace, settings: Settings) -> None:
         self.loss, self.subspace, self.settings = loss, subspace, settings
+        _, self.judge = unstoppable(subspace.rows, loss)  # for what is stated in the end
         self.run = Run(settings, margin=MARGIN)
-        self.planes = PlanesOfRows(loss.q, subspace.pool)
+        unit = -loss.q if isinstance(loss, Pointwise) else np.ones(subspace.n)
+        self.planes = PlanesOfRows(unit, subspace.pool)
         self.best = Point(np.empty(0), np.zeros(subspace.n), loss.at_zero, 0.0)
-        self.p_c, self.R_c, self.subgrad = self.best.p, self.best.R, -loss.q  # the plane at w = 0
+        self.p_c, self.R_c = self.best.p, self.best.R
+        self.subgrad = self.judge.evaluate(self.p_c)[1]  # the plane at w = 0
         self.D, self.iteration = 0.0, 0
 
     @property
@@ -200,9 +215,8 @@ class Machine:
     def step(self) -> None:
         """One iteration of OCAS on the rows z_i."""
         rows, best = self.subspace.rows, self.best
-        self.planes.add_subgradient(
-            rows, self.subgrad, self.R_c - rows.inner(self.subgrad, self.p_c)
-        )
+        b = offset(self.loss, self.R_c, rows.inner(self.subgrad, self.p_c))
+        self.planes.add_subgradient(rows, self.subgrad, b)
         precision = max(best.P - self.D, self.settings.tol * self.loss.at_zero)
         w_t, D_t = self.planes.minimise(tolerance=1e-3 * precision)
         self.D = max(self.D, D_t)
@@ -239,7 +253,7 @@ class Machine:
         w = self.best.w  # a run that was stopped may know fewer vectors
         if len(w):
             beta[: len(w)] = self.subspace.coefficients(w)
-        planes = self.planes.active()
+        planes = self.planes.active() or ActivePlanes.at_zero(self.judge)
         found = evaluate(self.subspace, np.nan_to_num(beta), planes)
         P, p = self._value(found)
         if not self.loss.at_zero >= P or not np.isfinite(beta).all():
@@ -256,17 +270,15 @@ class Machine:
     def _value(self, found: Evaluation) -> tuple[float, np.ndarray]:
         """P of the coefficients returned, and their predictions."""
         p = found.predictions
-        losses = np.maximum(0.0, np.abs(self.loss.q) - self.loss.q * p)
-        return 0.5 * found.w_squared + float(losses.sum()), p
+        return 0.5 * found.w_squared + self.judge.value(p), p
 
     def _certificate(self, P: float, D: float, p: np.ndarray) -> KernelCertificate:
-        certificate = self.run.certify(P, D)
-        cost = np.abs(self.loss.q)
-        clipped = float(cost @ np.clip(1.0 - np.sign(self.loss.q) * p, 0.0, 2.0))
-        lost = P - float(np.maximum(0.0, cost - self.loss.q * p).sum())  # 1/2 ||f||^2
-        return KernelCertificate.of(
-            certificate, lost + clipped - certificate.dual, self.loss.at_zero
-        )
+        """With the gap of predictions clipped to [-1, 1], where these mean labels."""
+        certificate, loss = self.run.certify(P, D), self.judge
+        clipped = P - certificate.dual
+        if isinstance(loss, Pointwise) and loss.t is None:
+            clipped -= loss.value(p) - loss.value(np.clip(p, -1.0, 1.0))
+        return KernelCertificate.of(certificate, clipped, loss.at_zero)
 
     def _bounds(self, planes: ActivePlanes, found: Evaluation, P: float, all_rows: bool) -> Bounds:
         """How far the exact machine may be."""
