@@ -10,7 +10,7 @@ from benchmarks.paths import PEER_PACKAGES
 
 # Tried in order until one installs. dlib has no wheels and takes ten minutes to build; dlib-bin is
 # the same code ready built.
-ORDINARY = [["liblinear-official"], ["snapml"], ["dlib-bin", "dlib"]]
+ORDINARY = [["liblinear-official"], ["snapml"], ["dlib-bin", "dlib"], ["rehline"], ["skglm"]]
 # These ship a package of a name that is taken: each gets a folder of its own.
 SEPARATE = ["liblinear-multicore"]
 

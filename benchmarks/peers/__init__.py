@@ -7,6 +7,8 @@ from benchmarks.peers.dlib_ocas import DlibOcas
 from benchmarks.peers.liblinear_multicore import LiblinearMulticore
 from benchmarks.peers.liblinear_official import LiblinearOfficial
 from benchmarks.peers.ours import OURS
+from benchmarks.peers.rehline_ridge import ReHLine
+from benchmarks.peers.skglm_svc import SkglmSVC
 from benchmarks.peers.sklearn_linearsvc import SklearnLinearSVC
 from benchmarks.peers.sklearn_sgd import SklearnSGD
 from benchmarks.peers.snapml_svm import SnapML, SnapMLOneThread
@@ -22,6 +24,8 @@ PEERS: dict[str, type[Peer]] = {
         SnapML,
         SnapMLOneThread,
         DlibOcas,
+        ReHLine,
+        SkglmSVC,
     )
 }
 

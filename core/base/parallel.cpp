@@ -24,17 +24,19 @@ inline void pause() {
 }
 }  // namespace
 
-Pool::Pool(std::int64_t threads, Stop* stop) : stop_(stop) {
-  start_workers(static_cast<int>(std::min<std::int64_t>(threads, most_threads())) - 1);
-}
+Pool::Pool(std::int64_t threads, Stop* stop)
+    : stop_(stop),
+      threads_(static_cast<int>(std::clamp<std::int64_t>(threads, 1, most_threads()))) {}
 
 // A limit on threads or memory is no reason to fail: the caller can do all of the work.
-void Pool::start_workers(int count) {
+void Pool::start_workers() {
+  if (std::exchange(started_, true)) return;
   try {
-    for (int k = 0; k < count; ++k) workers_.emplace_back([this] { work(); });
+    for (int k = 1; k < threads_; ++k) workers_.emplace_back([this] { work(); });
   } catch (const std::system_error&) {
   } catch (const std::bad_alloc&) {
   }
+  threads_ = static_cast<int>(workers_.size()) + 1;
 }
 
 Pool::~Pool() {
@@ -48,6 +50,7 @@ Pool::~Pool() {
 }
 
 void Pool::run(std::size_t count, const std::function<void(std::size_t)>& task) {
+  if (count > 1) start_workers();
   if (workers_.empty() || count <= 1) {
     for (std::size_t k = 0; k < count; ++k) {
       if (stop_) stop_->throw_if_requested();

@@ -20,15 +20,16 @@ namespace maxmargin {
 
 class Pool {
  public:
-  // Makes as many threads as asked for, but no more than most_threads(), nor than the system
-  // grants: with fewer, or with the caller alone, the same results take longer.
+  // Has as many threads as asked for, but no more than most_threads(), nor than the system
+  // grants: with fewer, or with the caller alone, the same results take longer. They start with the
+  // first round of several tasks: a computation that has none pays for no thread.
   // stop may be null: then the tasks always run to the end.
   explicit Pool(std::int64_t threads, Stop* stop = nullptr);
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+  int threads() const { return threads_; }
   Stop* stop() const { return stop_; }
 
   // Working memory kept between calls, so that a product does not ask the system for pages each
@@ -43,11 +44,13 @@ class Pool {
   void run(std::size_t count, const std::function<void(std::size_t)>& task);
 
  private:
-  void start_workers(int count);
+  void start_workers();
   void work();
   void take_tasks(bool is_caller);
 
   Stop* stop_;
+  int threads_;  // the caller included
+  bool started_ = false;
   std::vector<std::thread> workers_;
   std::mutex mutex_;
   std::condition_variable wake_, done_;

@@ -16,18 +16,9 @@
 
 #include "base/parallel.hpp"
 #include "losses/order.hpp"
+#include "losses/pair_sweep.hpp"
 
 namespace maxmargin {
-
-// What one sweep over a query reads and writes.
-struct Sweep {
-  const Item* items;  // ascending
-  std::size_t n;      // all of the query
-  std::size_t ranks;
-  const double* weight;  // by row, or null
-  const double* below;   // by rank: weight of lower ranks in the whole query
-  double *plus, *minus;
-};
 
 class PairLoss {
  public:

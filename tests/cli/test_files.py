@@ -68,11 +68,11 @@ def test_export_refuses_other_endings_and_unfit_labels(run, trained):
 
 def test_info_about_data(run, run_json, folder):
     told = run_json("info", "two.svm")
-    assert (told["rows"], told["features"], told["first feature number"]) == (300, 6, 1)
+    assert (told["rows"], told["features"], told["first_feature_number"]) == (300, 6, 1)
     assert {label for label, _ in told["labels"]} == {-1, 1}
     assert sum(count for _, count in told["labels"]) == 300
     assert "300" in run("info", "two.svm").stdout
-    assert run_json("info", "words.csv")["feature names"] == [f"f{j}" for j in range(6)]
+    assert run_json("info", "words.csv")["feature_names"] == [f"f{j}" for j in range(6)]
 
 
 def test_info_about_models(run, run_json, trained):

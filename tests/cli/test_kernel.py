@@ -31,7 +31,7 @@ def test_a_small_memory_trains_through_the_cache(folder, run_json):
 def test_info_and_export(folder, run, run_json):
     run_json("train", "--kind", "kernel", "two.svm", "m")
     facts = run_json("info", "m")
-    assert facts["kind"] == "kernel model" and facts["support vectors"] > 0
+    assert facts["kind"] == "kernel model" and facts["support_vectors"] > 0
     assert run("export", "m", "m.libsvm").exit_code == 0
     assert (folder / "m.libsvm").read_text().startswith("svm_type c_svc\nkernel_type rbf\n")
 

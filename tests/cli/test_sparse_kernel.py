@@ -8,13 +8,13 @@ def test_train_predict_and_evaluate(folder, run, run_json):
         "train", "--kind", "sparse-kernel", "-k", "8", "-c", "5", "--gamma", "0.3", "two.svm", "m"
     )
     assert trained["kind"] == "sparse-kernel"
-    assert trained["basis vectors"] == 8
+    assert trained["basis_vectors"] == 8
     assert trained["certificate"]["status"] == "optimal"
     outcome = run("predict", "two.t.svm", "m")
     assert outcome.exit_code == 0
     assert set(outcome.stdout.split()) == {"1", "-1"}
     assert run_json("evaluate", "two.t.svm", "m")["accuracy"] > 0.85
-    assert run_json("info", "m")["basis vectors"] == 8
+    assert run_json("info", "m")["basis_vectors"] == 8
 
 
 @pytest.mark.parametrize("basis", ["free", "training", "nystroem", "cholesky"])

@@ -26,7 +26,7 @@ def test_strings_of_a_fasta_file(run, fasta, tmp_path):
     told = json.loads(done.stdout)
     assert told["certificate"]["relative_gap"] <= 1e-3
     assert told["classes"] == [-1, 1]
-    assert told["features made"]["degree"] == 3
+    assert told["features_made"]["degree"] == 3
     assert isinstance(load(model), StreamSVC)
     lines = run("predict", str(fasta), str(model)).stdout.split()
     assert len(lines) == 200

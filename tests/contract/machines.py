@@ -1,4 +1,7 @@
-"""Every estimator and every kind of command, by name, with data it can learn from."""
+"""Every estimator and every kind of command, by name, with data it can learn from.
+
+A new estimator becomes one entry of `MACHINES`, and the whole contract is asked of it.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import maxmargin
+import maxmargin.distributed
 
 ROWS, FEATURES, QUERY = 60, 4, 6
 
@@ -20,6 +24,10 @@ class Rows:
     X: np.ndarray
     y: np.ndarray
     more: dict[str, Any] = field(default_factory=dict)
+
+    def only(self, rows: np.ndarray) -> Rows:
+        """Some of them."""
+        return Rows(self.X[rows], self.y[rows], {k: v[rows] for k, v in self.more.items()})
 
 
 def classes(labels=(0, 1)) -> Rows:
@@ -89,6 +97,9 @@ MACHINES = {
 }
 CLASSIFIERS = [name for name, machine in MACHINES.items() if machine.takes("class_weight")]
 KINDS = {machine.kind: machine for machine in MACHINES.values() if machine.kind is not None}
+
+
+ON_CLUSTERS = [name for name in MACHINES if name in maxmargin.distributed.__all__]
 
 
 def taking(parameter: str) -> list[str]:

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import maxmargin
 from maxmargin.cli.main import app
 
-from .machines import KINDS, MACHINES, classes, grades, write_svmlight
+from .machines import KINDS, MACHINES, ON_CLUSTERS, classes, grades, write_svmlight
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -32,7 +32,7 @@ def test_a_command_trains_the_machine_of_the_estimator(kind, tmp_path, monkeypat
         )
 
 
-@pytest.mark.parametrize("name", ["LinearSVC", "RankSVM", "MeasureSVC"])
+@pytest.mark.parametrize("name", ON_CLUSTERS)
 def test_a_cluster_trains_the_machine_of_the_estimator(name):
     distributed = pytest.importorskip("distributed", reason="the extra [dask] is not installed")
     import dask.array as da
@@ -49,11 +49,13 @@ def test_a_cluster_trains_the_machine_of_the_estimator(name):
         theirs.fit(
             da.from_array(given.X, chunks=(30, -1)), da.from_array(given.y, chunks=30), **parts
         )
+        lazy = theirs.predict(da.from_array(given.X, chunks=(30, -1))).compute()
     assert theirs.certificate_.primal == pytest.approx(mine.certificate_.primal, rel=2e-5)
     assert theirs.certificate_.relative_gap <= 1e-5
+    np.testing.assert_allclose(lazy, theirs.predict(given.X))
 
 
-@pytest.mark.parametrize("name", ["LinearSVC", "KernelSVC", "RankSVM"])
+@pytest.mark.parametrize("name", MACHINES)
 def test_a_dask_array_given_to_a_local_estimator_is_sent_to_the_cluster_class(name):
     da = pytest.importorskip("dask.array", reason="the extra [dask] is not installed")
     given = MACHINES[name].rows()

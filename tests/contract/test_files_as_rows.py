@@ -3,9 +3,13 @@
 import numpy as np
 import pytest
 
+from maxmargin import data
+from maxmargin.estimators import sources
+
 from .machines import MACHINES, Rows, write_svmlight
 
-FROM_FILES = ["LinearSVC", "LinearSVC-ocas", "StreamSVC"]  # whose fit leaves the rows on disk
+# whose fit leaves the rows on disk
+FROM_FILES = ["LinearSVC", "LinearSVC-ocas", "RankSVM", "OrdinalSVC", "MeasureSVC", "StreamSVC"]
 
 
 @pytest.fixture
@@ -58,6 +62,31 @@ def test_a_fit_on_a_file_is_the_fit_on_its_rows(machine, file):
     on_disk = MACHINES[machine].make(tol=1e-5).fit(file(given))
     in_memory = MACHINES[machine].fit(tol=1e-5)
     assert on_disk.certificate_.primal == pytest.approx(in_memory.certificate_.primal, rel=2e-5)
+    np.testing.assert_allclose(
+        on_disk.decision_function(given.X), in_memory.decision_function(given.X), atol=0.05
+    )
+
+
+@pytest.mark.parametrize("machine", ["LinearSVC-ocas", "RankSVM", "OrdinalSVC", "MeasureSVC"])
+def test_rows_of_a_fit_on_a_file_are_never_all_in_memory(machine, file, monkeypatch):
+    """Queries that span blocks too."""
+    given = MACHINES[machine].rows()
+    parts = np.array_split(np.arange(len(given.y)), 4)
+    files = [file(given.only(rows), f"part{k}.svm") for k, rows in enumerate(parts)]
+    source = data.open_source(files)
+    assert len(list(source.blocks())) >= 4
+    monkeypatch.setattr(sources, "read_rows", None)
+    on_disk = MACHINES[machine].make(tol=1e-5).fit(source)
+    in_memory = MACHINES[machine].fit(tol=1e-5)
+    assert on_disk.certificate_.primal == pytest.approx(in_memory.certificate_.primal, rel=2e-5)
+
+
+@pytest.mark.parametrize("machine", ["LinearSVC-ocas", "RankSVM"])
+def test_a_warm_start_on_a_file_begins_where_the_last_fit_ended(machine, file):
+    path = file(MACHINES[machine].rows())
+    model = MACHINES[machine].make(tol=1e-5, warm_start=True).fit(path)
+    first = model.n_iter_
+    assert model.fit(path).n_iter_ < first
 
 
 @pytest.mark.parametrize("machine", MACHINES)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import maxmargin.distributed
 from maxmargin.cli.main import app
 
-from .machines import CLASSIFIERS, KINDS, MACHINES, Rows, taking, write_svmlight
+from .machines import CLASSIFIERS, KINDS, MACHINES, ON_CLUSTERS, Rows, taking, write_svmlight
 
 NAN, INF = float("nan"), float("inf")
 POSITIVE = "{name} must be a positive number; got {value!r}"
@@ -38,6 +39,16 @@ def test_a_bad_value_is_refused_in_the_same_words(machine, name, value, sentence
     expected = re.escape(sentence.format(name=name, value=value))
     with pytest.raises(ValueError, match=f"^{expected}$"):
         MACHINES[machine].fit(**{name: value})
+
+
+@pytest.mark.parametrize(("machine", "name", "value", "sentence"), CASES)
+def test_a_cluster_class_refuses_it_in_the_same_words(machine, name, value, sentence):
+    if machine not in ON_CLUSTERS:
+        pytest.skip("there is no such class in maxmargin.distributed")
+    expected = re.escape(sentence.format(name=name, value=value))
+    estimator = getattr(maxmargin.distributed, machine)(**{name: value})
+    with pytest.raises(ValueError, match=f"^{expected}$"):
+        estimator.fit(["rows.svm"])
 
 
 @pytest.mark.parametrize("machine", CLASSIFIERS)

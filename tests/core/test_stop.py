@@ -41,7 +41,7 @@ def test_a_pool_without_a_flag_runs_to_the_end():
     assert ArrayRows(np.ones((5, 2)), pool=_core.Pool(3)).matvec(np.ones(2)).tolist() == [2] * 5
 
 
-def test_threads_end_with_their_pool():
+def test_threads_start_with_the_first_work_for_several_and_end_with_their_pool():
     def count():
         with open("/proc/self/status") as status:
             return int(next(s for s in status if s.startswith("Threads")).split()[1])
@@ -50,7 +50,11 @@ def test_threads_end_with_their_pool():
         before = count()
     except OSError:
         pytest.skip("no /proc to count threads in")
-    pool = _core.Pool(5)
+    pool, x = _core.Pool(5), np.ones(100_000)
+    assert pool.threads == 5 and count() == before
+    _core.inner(x[:100], x[:100], pool)
+    assert count() == before  # too little to share
+    _core.inner(x, x, pool)
     assert count() == before + 4
     del pool
     assert count() == before

@@ -64,7 +64,6 @@ def test_what_makes_no_sense_for_files_is_refused(demo, tmp_path):
     path = folder / "train.svm"
     for options, arguments, message in [
         ({"solver": "dual"}, {}, "solver 'dual' needs single rows in memory"),
-        ({"warm_start": True}, {}, "warm_start=True is not for files"),
         ({}, {"y": train.y}, "y was given, but X is .*, whose labels are in it"),
         ({}, {"sample_weight": [1.0]}, r"sample_weight has shape \(1,\); expected \(6000,\)"),
     ]:

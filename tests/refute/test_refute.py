@@ -99,6 +99,50 @@ def test_false_bounds_of_a_basis_are_caught(name):
     assert "bounds" in verdict.names
 
 
+# ---------------------------------------------------------------- what was refuted once
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_rows_that_a_factor_brings_within_the_margin_count_in_float64():
+    """Found by `make refute`: P was claimed 5e-9 below what it is."""
+    problem = Problem(
+        kind="kernel-precomputed",
+        X=np.array(
+            [
+                [0.0, 0.0],
+                [0.0, 0.0],
+                [0.0, 0.0],
+                [0.5, 0.0],
+                [2.0, 0.0],
+                [-0.5, 1.0],
+                [0.0, 0.0],
+                [2.0, 0.0],
+                [0.5, 1.0],
+                [0.0, 0.0],
+                [-0.5, 1.0],
+                [0.0, 0.0],
+                [2.0, 1.0],
+                [2.0, 1.0],
+            ],
+            dtype="<f8",
+        ),
+        y=np.array([0, 1, 1, 1, 1, 0, 0, 2, 1, 0, 1, 0, 2, 0], dtype="<i8"),
+        layout="C",
+        options={
+            "C": 0.541,
+            "tol": 0.01,
+            "max_time": 1.0,
+            "class_weight": {0: 0.12, 1: 0.387, 2: 0.00177},
+            "kernel": "rbf",
+            "working_set": 1,
+            "cold_start": "I1",
+            "stopping": "clipped",
+            "gamma": 1.17e-05,
+        },
+    )
+    assert judge(problem).faults == []
+
+
 # ---------------------------------------------------------------- the judge's own tools
 
 

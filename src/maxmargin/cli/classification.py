@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxmargin.cli import measures, rows
-from maxmargin.cli.fitting import Evaluation, Table
+from maxmargin.cli.fitting import Evaluation, Table, labels_of
 
 if TYPE_CHECKING:
     from maxmargin.cli.measures import Scores
@@ -27,7 +27,7 @@ def judged_by_score(
     scores = counted(model, dataset, predicted)
     area = None
     if binary and len(scores.labels) == 2:
-        truth = rows.label_names(rows.labels_of(dataset))
+        truth = rows.label_names(labels_of(dataset))
         positive = np.array([name == scores.labels[1] for name in truth])
         area = measures.roc_area(positive, values, dataset.weight)
     shown = "" if area is None else f", ROC area {area:.6f}"
@@ -39,7 +39,7 @@ def judged_by_score(
 
 def counted(model: Any, dataset: Dataset, predicted: np.ndarray) -> Scores:
     """Predictions (positions in the model's classes) beside the labels of the data."""
-    truth = rows.label_names(rows.labels_of(dataset))
+    truth = rows.label_names(labels_of(dataset))
     return measures.confusion(truth, predicted, rows.label_names(model.classes), dataset.weight)
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import glob
 import os
 import warnings
-from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from maxmargin.cli.fitting import DEFAULT_MEASURE, Choices, Fitted
-from maxmargin.cli.kinds import CUTTING_PLANES, spelled
-from maxmargin.cli.kinds.measure import number_or_share
+from maxmargin.cli.kinds import CUTTING_PLANES
+from maxmargin.cli.kinds.measure import measure_of
+from maxmargin.cli.options import Choices, spelled
 
 if TYPE_CHECKING:
     from maxmargin.problem import Callback
@@ -21,19 +20,19 @@ if TYPE_CHECKING:
 KINDS = ("linear", "rank", "measure")
 
 
-def check_options(kind: str, given: Collection[str], solver: str) -> None:
+def check_options(choices: Choices) -> None:
     """Refuse what does not go with a cluster."""
-    if kind not in KINDS:
+    if choices.kind not in KINDS:
         raise typer.BadParameter(
-            f"--scheduler is for --kind {', '.join(KINDS)}; this is {kind}: leave it out"
+            f"--scheduler is for --kind {', '.join(KINDS)}; this is {choices.kind}: leave it out"
         )
-    if solver not in CUTTING_PLANES:
+    if choices.solver not in CUTTING_PLANES:
         raise typer.BadParameter(
-            f"--solver {solver} does not work on a cluster: expected one of "
+            f"--solver {choices.solver} does not work on a cluster: expected one of "
             f"{', '.join(CUTTING_PLANES)}"
         )
     for name in ("seed", "from_disk"):
-        if name in given:
+        if name in choices.typed:
             raise typer.BadParameter(f"{spelled(name)} has no use with --scheduler: leave it out")
 
 
@@ -51,26 +50,22 @@ def files_of(data: str) -> list[str]:
 
 
 def fit(
-    kind: str,
-    files: list[str],
-    scheduler: str,
-    choices: Choices,
-    reading: dict[str, Any],
-    callback: Callback | None,
-    path: str,
-) -> tuple[Fitted, tuple[int, int]]:
-    """The model, and the rows and columns it was trained on.
+    files: list[str], choices: Choices, callback: Callback | None, path: str
+) -> tuple[Any, str, tuple[int, int]]:
+    """The model, what there was to tell apart, and the rows and columns it was trained on.
 
     If rows are lost for good the best model so far is written to `path`.
     """
     from sklearn.exceptions import ConvergenceWarning
 
+    from maxmargin.cli.rows import reading
     from maxmargin.distributed.errors import ClusterError, dask_modules
     from maxmargin.models.labels import whole_numbers
 
     _, distributed = dask_modules()
-    estimator = _estimator(kind, choices, callback).set_params(read_options=reading)
-    with distributed.Client(scheduler, set_as_default=False) as client:
+    about = {name: value for name, value in reading(choices).items() if name != "threads"}
+    estimator = _estimator(choices, callback).set_params(read_options=about)
+    with distributed.Client(choices.scheduler, set_as_default=False) as client:
         estimator.set_params(client=client)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the command says so itself
@@ -80,10 +75,10 @@ def fit(
                 raise ValueError(f"{error}{_rescued(error.model, path)}") from error
     model = estimator.to_model()
     groups = f"{len(files)} partitions"
-    if kind != "rank":
+    if choices.kind != "rank":
         model = replace(model, classes=whole_numbers(model.classes))
         groups = f"{len(model.classes)} classes, {groups}"
-    return Fitted(model, estimator.history_, groups), (estimator.n_samples_, model.n_features)
+    return model, groups, (estimator.n_samples_, model.n_features)
 
 
 def _rescued(model: Any, path: str) -> str:
@@ -96,34 +91,24 @@ def _rescued(model: Any, path: str) -> str:
     return f"; the best model so far, {model.certificate.quality}, is in {path}"
 
 
-def _estimator(kind: str, choices: Choices, callback: Callback | None) -> Any:
+def _estimator(choices: Choices, callback: Callback | None) -> Any:
     from maxmargin.distributed import LinearSVC, MeasureSVC, RankSVM
 
-    common: dict[str, Any] = {
-        "C": choices.C,
-        "solver": choices.solver,
-        "tol": choices.tol,
-        "max_iter": choices.max_iter,
-        "max_time": choices.max_time,
-        "n_jobs": choices.threads,
-        "callback": callback,
-    }
-    if kind == "rank":
+    names = ("C", "solver", "tol", "max_iter", "max_time")
+    common = {name: getattr(choices, name) for name in names}
+    common |= {"n_jobs": choices.threads, "callback": callback}
+    if choices.kind == "rank":
         return RankSVM(**common)
-    intercept: dict[str, Any] = {
-        "fit_intercept": choices.constant > 0,
-        "intercept_scaling": choices.constant or 1.0,
-        "class_weight": class_weights(choices.class_weight),
+    bias = 1.0 if choices.bias is None else choices.bias
+    common |= {
+        "fit_intercept": bias > 0,
+        "intercept_scaling": bias or 1.0,
+        "class_weight": class_weights(choices.class_weight or []),
     }
-    if kind == "linear":
-        return LinearSVC(**common, **intercept)
-    return MeasureSVC(
-        choices.measure or DEFAULT_MEASURE,
-        k=number_or_share(choices.k),
-        beta=1.0 if choices.beta is None else choices.beta,
-        **common,
-        **intercept,
-    )
+    if choices.kind == "linear":
+        return LinearSVC(**common)
+    measure = measure_of(choices)
+    return MeasureSVC(measure.name, k=measure.k, beta=measure.beta, **common)
 
 
 def class_weights(texts: list[str]) -> dict | str | None:

@@ -5,18 +5,10 @@ from __future__ import annotations
 import json
 import math
 import sys
-import time
-from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import typer
-
-if TYPE_CHECKING:
-    from maxmargin.problem import Progress
-
-BETWEEN_UPDATES = 0.1  # seconds: a line that changes faster cannot be read
-
 
 # Control characters but line ends and tabs, and halves of characters, by what stands for them:
 # labels and file names may hold sequences that a terminal obeys.
@@ -46,15 +38,15 @@ def told(error: object) -> None:
             f"there is not enough memory for this{why}: use fewer rows, read them piece by piece "
             "(--from-disk, --kind stream), or take a machine with more"
         )
-    _tell(f"{_line_start()}maxmargin: {printable(' '.join(str(error).split()))}\n")
+    tell(f"{_line_start()}maxmargin: {printable(' '.join(str(error).split()))}\n")
 
 
 def warn(message: str) -> None:
     """Something the user should know though the command succeeds."""
-    _tell(f"{_line_start()}maxmargin: warning: {printable(message)}\n")
+    tell(f"{_line_start()}maxmargin: warning: {printable(message)}\n")
 
 
-def _tell(text: str) -> None:
+def tell(text: str) -> None:
     """Text to stderr. A message that nobody can read is no reason to fail."""
     with suppress(OSError):
         sys.stderr.write(text)
@@ -121,46 +113,3 @@ def print_facts(title: str, facts: dict[str, str]) -> None:
     console = Console(file=sys.stdout, markup=False, highlight=False)
     console.print(printable(title), soft_wrap=True)
     console.print(table)
-
-
-class Messages:
-    """Progress and summaries on stderr: the line that changes only where someone watches."""
-
-    def __init__(self, quiet: bool = False) -> None:
-        self.quiet = quiet
-        self.watched = not quiet and sys.stderr.isatty()
-        self._last = 0.0
-        self._shown = False
-
-    def say(self, message: str) -> None:
-        """A line that stays."""
-        if not self.quiet:
-            self.clear()
-            _tell(printable(message) + "\n")
-
-    def now(self, message: str) -> None:
-        """A line that the next one replaces."""
-        if self.watched:
-            _tell(f"\r\x1b[K{printable(message)}")
-            self._shown = True
-
-    def clear(self) -> None:
-        """Remove the line that changes."""
-        if self._shown:
-            _tell("\r\x1b[K")
-            self._shown = False
-
-    def callback(self) -> Callable[[Progress], None] | None:
-        """What a solver should call, if anyone watches."""
-        return self.progress if self.watched else None
-
-    def progress(self, progress: Progress) -> None:
-        """The gap falling."""
-        moment = time.monotonic()
-        if moment - self._last >= BETWEEN_UPDATES:
-            self._last = moment
-            self.now(
-                f"iteration {progress.iteration}  objective {progress.primal:.6g}  "
-                f"relative gap {progress.relative_gap:.1e}  {progress.seconds:.1f} s"
-                f"{getattr(progress, 'note', '')}"
-            )

@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
 from maxmargin.cli import options, outputs
+from maxmargin.cli.options import DATA, OUTPUT, Choices, Option
 from maxmargin.cli.outputs import Outputs
 
-
-class Packing(StrEnum):
-    """How the blocks of a row store can be compressed."""
-
-    none = "none"
-    lz4 = "lz4"
-    zstd = "zstd"
+SHUFFLE = Option("--shuffle", "Row store: rows in random order.", bool, False, group=OUTPUT)
+COMPRESSION = Option(
+    "--compression", "Row store: pack its blocks:", default="none",
+    choices=("none", "lz4", "zstd"), group=OUTPUT,
+)  # fmt: skip
+STORE_ONLY = (options.TEXT, SHUFFLE, options.SEED, COMPRESSION)
+OPTIONS = (
+    *(options.FORMAT, options.TARGET, options.QID, options.TEXT, options.ZERO_BASED),
+    Option(
+        "--dtype",
+        "Keep values as float32 or float64.",
+        metavar="TYPE",
+        said="float32 in .arrow, else float64",
+        group=DATA,
+    ),
+    Option("--to", "Of OUT, whatever its ending:", choices=options.FORMATS, group=OUTPUT),
+    *(SHUFFLE, options.SEED, COMPRESSION, options.THREADS, options.FORCE),
+)
+EXAMPLES = (
+    ("convert huge.csv.gz huge.arrow --target price", "a row store, read at disk speed"),
+    ("convert a.svm b.svm all.arrow --shuffle", "several files, rows in random order"),
+    ("convert spam.svm spam.parquet", "svmlight text to a table"),
+)
 
 
 def convert(
-    context: typer.Context,
     names: Annotated[
         list[str],
         typer.Argument(
@@ -29,35 +44,8 @@ def convert(
             "chooses: .arrow (row store), or .svm .csv .parquet, then .gz .bz2 .xz .zst.",
         ),
     ],
-    format: options.SourceFormat = None,
-    to: Annotated[
-        options.Format | None, typer.Option("--to", help="Format of OUT, whatever its ending.")
-    ] = None,
-    target: options.Target = None,
-    qid: options.Query = None,
-    text: Annotated[
-        str | None,
-        typer.Option("--text", metavar="COLUMN", help="Tables: the rows are this column's texts."),
-    ] = None,
-    zero_based: options.ZeroBased = None,
-    dtype: Annotated[
-        str | None,
-        typer.Option(
-            "--dtype",
-            metavar="TYPE",
-            help="Keep values as float32 or float64.",
-            show_default="float32 in .arrow, else float64",
-        ),
-    ] = None,
-    shuffle: Annotated[
-        bool, typer.Option("--shuffle", help="Row store: rows in random order.")
-    ] = False,
-    seed: options.Seed = 0,
-    compression: Annotated[
-        Packing, typer.Option("--compression", help="Row store: pack its blocks.")
-    ] = Packing.none,
-    threads: options.Threads = None,
-    force: options.Force = False,
+    *,
+    choices: Choices,
 ) -> None:
     """Convert data between svmlight text, CSV and Parquet, or to a row store (.arrow).
 
@@ -67,66 +55,50 @@ def convert(
     *sources, out = names
     if not sources:
         raise typer.BadParameter("expected data to read and a file to write: IN... OUT")
-    common: dict[str, Any] = {
-        "format": format,
-        "target": target,
-        "qid": qid,
-        "zero_based": zero_based,
-        "threads": threads,
-    }
-    to_store = to == options.Format.arrow or (to is None and out.lower().endswith(".arrow"))
+    by_name = out.lower().endswith(".arrow")
+    to_store = choices.to == "arrow" or (choices.to is None and by_name)
     if not to_store:
-        _check_options(context, sources)
+        _check_options(choices, sources)
     if out != "-":
-        Outputs(sources, force).check(out, outputs.store() if to_store else outputs.data())
+        kind = outputs.store() if to_store else outputs.data()
+        Outputs(sources, choices.force).check(out, kind)
     if to_store:
-        _to_store(sources, out, common, text, dtype, shuffle, seed, compression)
+        _to_store(sources, out, choices)
     else:
-        _to_file(sources[0], out, common, to, dtype)
+        _to_file(sources[0], out, choices)
 
 
-def _check_options(context: typer.Context, sources: list[str]) -> None:
+def _check_options(choices: Choices, sources: list[str]) -> None:
     """Refuse what only a row store has, rather than ignore it."""
-    from maxmargin.cli.train import typed
-
-    for name in ("text", "shuffle", "seed", "compression"):
-        if name in typed(context):
-            raise typer.BadParameter(f"--{name} is for a row store: let OUT end in .arrow")
+    for option in STORE_ONLY:
+        if option.name in choices.typed:
+            raise typer.BadParameter(f"--{option.name} is for a row store: let OUT end in .arrow")
     if len(sources) > 1:
         raise typer.BadParameter(
             f"found {len(sources)} files to read; only a row store (OUT.arrow) takes several"
         )
 
 
-def _to_store(
-    sources: list[str],
-    out: str,
-    common: dict[str, Any],
-    text: str | None,
-    dtype: str | None,
-    shuffle: bool,
-    seed: int,
-    compression: Packing,
-) -> None:
+def _to_store(sources: list[str], out: str, choices: Choices) -> None:
     from maxmargin import data
     from maxmargin.cli import rows
 
-    source = rows.source_of(sources, dtype=dtype or "float32", text=text, **common)
+    dtype = choices.dtype
+    choices.dtype = dtype or "float32"
     data.write_store(
-        source,
+        rows.source_of(sources, choices),
         out,
         dtype=dtype,
-        compression=None if compression == Packing.none else compression.value,
-        shuffle=shuffle,
-        seed=seed,
+        compression=None if choices.compression == "none" else choices.compression,
+        shuffle=choices.shuffle,
+        seed=choices.seed,
     )
 
 
-def _to_file(
-    source: str, out: str, common: dict[str, Any], to: options.Format | None, dtype: str | None
-) -> None:
+def _to_file(source: str, out: str, choices: Choices) -> None:
     from maxmargin import data
     from maxmargin.cli import rows
 
-    dataset = rows.read(source, dtype=dtype or "float64", **common)
-    data.save(dataset, out, format=None if to is None else to.value, threads=common["threads"])
+    choices.dtype = choices.dtype or "float64"
+    more: dict[str, Any] = {"format": choices.to, "threads": choices.threads}
+    data.save(rows.read(source, choices), out, **more)

@@ -2,108 +2,75 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from maxmargin.cli import fitting, kinds, options
-from maxmargin.cli.console import Messages, print_json, print_table, printable, warn
+from maxmargin.cli.console import print_json, print_table, printable, warn
 from maxmargin.cli.fitting import Table
+from maxmargin.cli.options import Choices, Option
 from maxmargin.cli.outputs import Outputs
-from maxmargin.cli.train import typed
+from maxmargin.cli.progress import Messages
 
-DEFAULT_GAMMAS = 10
+OPTIONS = (
+    Option("--Cs", "Values as 0.01,0.1,1 or how many to try.", metavar="LIST", default="10"),
+    Option("-v --folds", "Parts to split into.", int, 5, "N", least=2),
+    *(kinds.KIND, options.TOL, options.MAX_ITER, options.MAX_TIME),
+    *(options.THREADS, options.FORMAT, options.TARGET, options.ZERO_BASED, options.DTYPE),
+    *(options.FORCE, options.QUIET, options.JSON),
+    *(option for name in ("linear", "kernel") for option in kinds.KINDS[name].options),
+)
+OPTIONS = tuple(o for o in dict.fromkeys(OPTIONS) if o.name not in ("gamma", "from_disk"))
+EXAMPLES = (
+    ("cv spam.svm", "ten values of C, five folds"),
+    ("cv spam.svm best.model --Cs 0.01,0.1,1 -v 10", "keep the model of the best C"),
+    ("cv shuttle.svm --kind kernel --picture map.svg", "a grid of C and gamma, drawn"),
+)
 
 
 def cv(
-    context: typer.Context,
     data: Annotated[str, typer.Argument(metavar="TRAIN", help=options.DATA_HELP)],
     model: Annotated[
         str | None,
-        typer.Argument(metavar="[MODEL]", help="Save a model refitted with the best C here."),
+        typer.Argument(metavar="MODEL", help="Save a model refitted with the best C here."),
     ] = None,
-    Cs: Annotated[
-        str,
-        typer.Option("--Cs", metavar="LIST", help="Values as 0.01,0.1,1 or how many to try."),
-    ] = "10",
-    kind: options.KindChoice = options.Kind.linear,
-    gammas: Annotated[
-        str | None,
-        typer.Option(
-            "--gammas",
-            metavar="LIST",
-            help="--kind kernel: values, or how many to try.",
-            show_default=str(DEFAULT_GAMMAS),
-        ),
-    ] = None,
-    kernel: options.KernelChoice = options.Kernel.rbf,
-    memory: options.Memory = None,
-    picture: Annotated[
-        str | None,
-        typer.Option("--picture", metavar="FILE", help="--kind kernel: draw the errors."),
-    ] = None,
-    folds: Annotated[int, typer.Option("-v", "--folds", min=2, help="Parts to split into.")] = 5,
-    tol: options.Tolerance = 1e-3,
-    bias: options.Bias = None,
-    class_weight: options.ClassWeight = None,
-    solver: options.SolverChoice = options.Solver.auto,
-    max_time: options.MaxTime = None,
-    max_iter: options.MaxIter = None,
-    threads: options.Threads = None,
-    seed: options.Seed = 0,
-    format: options.DataFormat = None,
-    target: options.Target = None,
-    zero_based: options.ZeroBased = None,
-    dtype: options.Numbers = "float32",
-    force: options.Force = False,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    *,
+    choices: Choices,
 ) -> None:
     """Find the C (of a kernel machine also the gamma) that classifies held-out rows best."""
     from maxmargin.cli import rows
     from maxmargin.models import save
     from maxmargin.models.files import MODEL_FILE
 
-    kinds.check_options(kind.value, typed(context), solver.value)
-    machine = kinds.searcher(kind.value)
-    if gammas is not None:
-        fitting.check_width(kernel.value, "--gammas")
-    widths = DEFAULT_GAMMAS if gammas is None else values_of(gammas, "--gammas")
-    grid = fitting.Grid(values_of(Cs, "--Cs"), widths, folds)
-    messages = Messages(quiet)
-    outputs = Outputs([data], force)
+    kinds.check_options(choices)
+    machine = kinds.searcher(choices.kind)
+    grid = fitting.Grid(
+        values_of(choices.Cs, "--Cs"), values_of(choices.gammas, "--gammas"), choices.folds
+    )
+    messages = Messages(choices.quiet)
+    plan = machine.plan(choices, messages.callback())
+    outputs = Outputs([data], choices.force)
     if model is not None:
         outputs.check(model, MODEL_FILE)
-    if picture is not None:
+    if choices.picture is not None:
         from maxmargin.report.saving import PICTURE
 
-        outputs.check(picture, PICTURE)
+        outputs.check(choices.picture, PICTURE)
     messages.now(f"reading {data}")
-    dataset = rows.read_labelled(
-        data, format=format, target=target, zero_based=zero_based, threads=threads, dtype=dtype
-    )
-    choices = fitting.Choices(
-        tol=tol,
-        bias=bias,
-        class_weight=class_weight or [],
-        solver=solver.value,
-        max_time=max_time,
-        max_iter=max_iter,
-        threads=threads,
-        seed=seed,
-        kernel=kernel.value,
-        memory=memory,
-    )
-    found = machine.search(dataset, grid, choices, messages)
-    if model is not None:
-        save(found.fitted.model, model, overwrite=True)  # checked before the work
+    dataset = rows.read(data, choices)
+    plan = replace(plan, class_weight=fitting.class_weight_of(dataset, choices))
+    found = machine.search(dataset, grid, plan, choices, messages)
+    if model is not None:  # checked before the work
+        save(fitting.with_columns(found.model, dataset), model, overwrite=True)
     messages.clear()
-    if picture is not None and found.draw is not None:
-        found.draw(picture)
+    if choices.picture is not None and found.draw is not None:
+        found.draw(choices.picture)
     if found.warning is not None:
         warn(found.warning)
-    if json:
-        print_json(found.facts | {"model": model, "picture": picture})
+    if choices.json:
+        print_json(found.facts | {"model": model, "picture": choices.picture})
         return
     show(found.report)
     if model is not None:

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
-from maxmargin.cli import fitting, options
-from maxmargin.cli.console import Messages
+from maxmargin.cli import options
 from maxmargin.cli.evaluate import show
 from maxmargin.cli.kinds import linear
+from maxmargin.cli.options import Choices
 from maxmargin.cli.outputs import Outputs
+from maxmargin.cli.progress import Messages
+
+OPTIONS = (replace(options.TOL, default=1e-4), options.THREADS, options.FORCE)
 
 
 def demo(
     folder: Annotated[
-        str, typer.Argument(metavar="[FOLDER]", help="Where the model and the picture go.")
+        str, typer.Argument(metavar="FOLDER", help="Where the model and the picture go.")
     ] = "maxmargin-demo",
-    tol: options.Tolerance = 1e-4,
-    threads: options.Threads = None,
-    force: options.Force = False,
+    *,
+    choices: Choices,
 ) -> None:
     """Train on bundled real data; show the certificate, the test accuracy and the run."""
     from maxmargin import data
-    from maxmargin.cli.rows import labels_of
     from maxmargin.models import save
     from maxmargin.models.files import MODEL_FILE
     from maxmargin.models.labels import whole_numbers
@@ -32,25 +34,25 @@ def demo(
     from maxmargin.report.saving import PICTURE
 
     os.makedirs(folder, exist_ok=True)
-    model, picture = os.path.join(folder, "adult.model"), os.path.join(folder, "training.png")
-    outputs = Outputs([], force)
-    outputs.check(model, MODEL_FILE)
+    path, picture = os.path.join(folder, "adult.model"), os.path.join(folder, "training.png")
+    outputs = Outputs([], choices.force)
+    outputs.check(path, MODEL_FILE)
     outputs.check(picture, PICTURE)
     training, test = data.load_demo()
     for dataset in (training, test):
-        dataset.y = whole_numbers(labels_of(dataset))
+        dataset.y = whole_numbers(linear.labels_of(dataset))
     n, d = training.X.shape
     typer.echo(f"UCI Adult (excerpt): who earns more than $50K? {n} people, {d} features.")
-    choices = fitting.Choices(tol=tol, threads=threads)
-    fitted = linear.fit(training, choices, Messages().callback())
-    typer.echo(f"Solver {fitted.model.solver}: {fitted.model.certificate}.\n")
+    plan = linear.plan(choices, Messages().callback())
+    trained, _ = linear.train(training, plan, choices)
+    typer.echo(f"Solver {trained.model.solver}: {trained.model.certificate}.\n")
     typer.echo("How the relative duality gap fell:")
-    typer.echo(gap_chart(fitted.history, tol) + "\n")
+    typer.echo(gap_chart(trained.history, choices.tol) + "\n")
     typer.echo(f"On {test.X.shape[0]} people it never saw:")
-    show(linear.evaluate(fitted.model, test, threads))
-    save(fitted.model, model, overwrite=True)  # checked before the work
-    typer.echo(f"Model: {model} (maxmargin info {model})")
-    typer.echo(_picture(fitted.history, picture, tol))
+    show(linear.evaluate(trained.model, test, choices.threads))
+    save(trained.model, path, overwrite=True)  # checked before the work
+    typer.echo(f"Model: {path} (maxmargin info {path})")
+    typer.echo(_picture(trained.history, picture, choices.tol))
 
 
 def _picture(history, path: str, tol: float) -> str:

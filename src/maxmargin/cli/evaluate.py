@@ -9,19 +9,20 @@ import typer
 from maxmargin.cli import kinds, options
 from maxmargin.cli.console import print_json, print_table
 from maxmargin.cli.fitting import Evaluation
+from maxmargin.cli.options import Choices
+
+OPTIONS = (
+    *(options.THREADS, options.FORMAT, options.TARGET, options.QID, options.TEXT),
+    *(options.ZERO_BASED, options.DTYPE, options.JSON),
+)
+EXAMPLES = (("evaluate test.svm spam.model", "accuracy, F1, ROC area, confusion"),)
 
 
 def evaluate(
     data: Annotated[str, typer.Argument(metavar="TEST", help=options.DATA_HELP)],
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="From train, or of LIBLINEAR.")],
-    threads: options.Threads = None,
-    format: options.SourceFormat = None,
-    text: options.TextColumn = None,
-    target: options.Target = None,
-    qid: options.Query = None,
-    zero_based: options.ZeroBased = None,
-    dtype: options.Numbers = "float32",
-    json: options.Json = False,
+    model: Annotated[str, typer.Argument(metavar="MODEL", help=options.MODEL_HELP)],
+    *,
+    choices: Choices,
 ) -> None:
     """Print how good a model is.
 
@@ -29,13 +30,13 @@ def evaluate(
     one was trained for. Ordinal models: mean absolute error too. Rank models: pairs in order,
     NDCG@10 and MAP, averaged over queries. Rows count by their weights where the data has some.
     """
-    from maxmargin.cli.rows import rows_for
+    from maxmargin.cli.rows import read_for
     from maxmargin.models import load_model
 
     kept = load_model(model)
-    dataset = rows_for(kept, data, format, text, target, qid, zero_based, threads, dtype)
-    evaluation = kinds.machine_of(kept).evaluate(kept, dataset, threads)
-    if json:
+    dataset = read_for(kept, data, choices)
+    evaluation = kinds.machine_of(kept).evaluate(kept, dataset, choices.threads)
+    if choices.json:
         print_json(evaluation.facts)
     else:
         show(evaluation)

@@ -10,16 +10,21 @@ from typing import Annotated
 import typer
 
 from maxmargin.cli import options
+from maxmargin.cli.options import Choices
 from maxmargin.cli.outputs import Outputs, exported
+
+OPTIONS = (options.FORCE,)
+EXAMPLES = (("export spam.model spam.onnx", "for ONNX Runtime"),)
 
 
 def export(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="From train, or of LIBLINEAR.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help=options.MODEL_HELP)],
     out: Annotated[
         str,
         typer.Argument(metavar="OUT", help="Ending in .liblinear, .libsvm, .onnx or .safetensors."),
     ],
-    force: options.Force = False,
+    *,
+    choices: Choices,
 ) -> None:
     """Write a model as LIBLINEAR or LIBSVM text, ONNX, or maxmargin's own file."""
     from maxmargin.models import liblinear_text, libsvm_text, load_model, onnx_export, save
@@ -33,5 +38,5 @@ def export(
     suffix = os.path.splitext(out)[1].lower()
     if suffix not in writers:
         raise typer.BadParameter(f"{out}: end its name in {', '.join(writers)} to choose a format")
-    Outputs([model], force).check(out, exported(suffix))
+    Outputs([model], choices.force).check(out, exported(suffix))
     writers[suffix](load_model(model), out)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from maxmargin.cli import kinds, options
+from maxmargin.cli import options
 from maxmargin.cli.console import print_facts, print_json
-from maxmargin.cli.train import plain_parameters
+from maxmargin.cli.options import Choices
 
 if TYPE_CHECKING:
     from maxmargin.data import BlockSource
@@ -18,14 +18,20 @@ STORED = {"csr": "sparse rows", "dense": "dense rows", "strings": "strings"}
 MOST_SHOWN = 20  # classes in a table for people; --json has them all
 
 
+OPTIONS = (
+    *(options.FORMAT, options.TARGET, options.QID, options.ZERO_BASED, options.THREADS),
+    options.JSON,
+)
+EXAMPLES = (
+    ("info spam.svm", "rows, features, labels"),
+    ("info spam.svm.model", "classes, parameters, certificate"),
+)
+
+
 def info(
     path: Annotated[str, typer.Argument(metavar="FILE", help="Data or a model; '-' is stdin.")],
-    format: options.SourceFormat = None,
-    target: options.Target = None,
-    qid: options.Query = None,
-    zero_based: options.ZeroBased = None,
-    threads: options.Threads = None,
-    json: options.Json = False,
+    *,
+    choices: Choices,
 ) -> None:
     """Describe a data file or a model."""
     from maxmargin.models import load_model
@@ -36,13 +42,11 @@ def info(
     elif path != "-" and (store := _store(path)) is not None:
         facts = about_store(store)
     else:
-        typed: dict[str, Any] = {"format": format, "target": target, "qid": qid}
-        typed |= {"zero_based": zero_based, "threads": threads}
-        facts = about_source(_streamed(path, typed))
-    if json:
+        facts = about_source(_streamed(path, choices))
+    if choices.json:
         print_json(facts)
     else:
-        print_facts(path, {name: _text(value) for name, value in facts.items()})
+        print_facts(path, {name.replace("_", " "): _text(item) for name, item in facts.items()})
 
 
 def about_model(model: Any) -> dict:
@@ -52,10 +56,41 @@ def about_model(model: Any) -> dict:
     return {
         "kind": f"{kind_of(model)} model",
         "features": model.n_features,
-        **kinds.machine_of(model).facts(model),
+        **facts_of(model),
         "solver": model.solver,
         "parameters": plain_parameters(model),
         "certificate": None if certificate is None else certificate.as_dict(),
+    }
+
+
+def facts_of(model: Any) -> dict:
+    """What a model has that models of other kinds may not."""
+    facts: dict[str, Any] = {}
+    if hasattr(model, "classes"):
+        facts["classes"] = model.classes.tolist()
+    if hasattr(model, "coef"):
+        facts["nonzero_weights"] = int((model.coef != 0).any(axis=0).sum())
+    for name in ("intercept", "thresholds"):
+        if hasattr(model, name):
+            facts[name] = getattr(model, name).tolist()
+    if hasattr(model, "kernel"):
+        facts["kernel"] = str(model.kernel)
+    if hasattr(model, "support"):
+        facts["support_vectors"] = len(model.support)
+    if hasattr(model, "n_basis"):
+        facts["basis_vectors"] = model.n_basis
+        facts |= {name: getattr(model, name) for name in ("delta", "theorem2_bound", "exact_gap")}
+        facts["bounds_are_estimates"] = model.bounds_are_estimates
+    if hasattr(model, "features"):
+        facts["features_made"] = None if model.features is None else model.features.packed()[0]
+    return facts
+
+
+def plain_parameters(model: Any) -> dict:
+    """Parameters as JSON can hold them: mappings, whose keys may be numbers, as pairs."""
+    return {
+        name: list(map(list, value.items())) if isinstance(value, dict) else value
+        for name, value in model.parameters.items()
     }
 
 
@@ -83,28 +118,28 @@ def about_store(store: StoreSource) -> dict:
         facts["labels"] = summary.labels
     facts |= {
         "blocks": len(summary.checksums),
-        "largest block": store.largest_block,
+        "largest_block": store.largest_block,
         "compression": described.compression or "none",
         "order": "as read"
         if described.shuffled is None
         else f"shuffled, seed {described.shuffled}",
         "fingerprint": store.fingerprint,
-        "made from": described.source,
+        "made_from": described.source,
     }
     if described.index_base is not None:
-        facts["first feature number"] = described.index_base
+        facts["first_feature_number"] = described.index_base
     if described.feature_names is not None:
-        facts["feature names"] = described.feature_names
+        facts["feature_names"] = described.feature_names
     return facts
 
 
-def _streamed(path: str, typed: dict[str, Any]) -> BlockSource:
+def _streamed(path: str, choices: Choices) -> BlockSource:
     """A file block by block: a look at it needs a few megabytes, however large it is. Only what
     comes from standard input, which is read once, is in memory."""
     from maxmargin.cli import rows
     from maxmargin.data import open_source
 
-    return open_source(rows.read(path, **typed)) if path == "-" else rows.source_of([path], **typed)
+    return open_source(rows.read(path, choices)) if path == "-" else rows.source_of([path], choices)
 
 
 def about_source(source: BlockSource) -> dict:
@@ -137,11 +172,11 @@ def about_source(source: BlockSource) -> dict:
     if queries is not None:
         facts["queries"] = queries.count
     if weight is not None:
-        facts["total weight"] = weight
+        facts["total_weight"] = weight
     if source.index_base is not None:
-        facts["first feature number"] = source.index_base
+        facts["first_feature_number"] = source.index_base
     if source.feature_names is not None:
-        facts["feature names"] = list(source.feature_names)
+        facts["feature_names"] = list(source.feature_names)
     return facts
 
 

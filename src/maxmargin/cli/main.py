@@ -12,10 +12,12 @@ import typer
 from typer.core import TyperGroup
 
 from maxmargin import __version__
-from maxmargin.cli import convert, cv, demo, evaluate, export, info, kinds, predict, train
+from maxmargin.cli import convert, cv, demo, evaluate, export, info, predict, train
+from maxmargin.cli.commands import declare
 from maxmargin.cli.console import fail, printable, told
+from maxmargin.cli.options import spelled
 from maxmargin.cli.streams import close_stdout, open_standard_streams
-from maxmargin.cli.weights import WithWeights
+from maxmargin.cli.weights import spelled_out
 from maxmargin.parameters import ParameterError
 
 NO_THREAD = (
@@ -27,6 +29,9 @@ UsageError: Any = typer.BadParameter.__mro__[1]  # typer has it and does not exp
 
 class Commands(TyperGroup):
     """Commands whose expected failures are a sentence, not a traceback."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, spelled_out(args))
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -41,7 +46,7 @@ class Commands(TyperGroup):
                 raise
             raise UsageError(printable(said), ctx=error.ctx) from None
         except ParameterError as error:
-            raise typer.BadParameter(printable(error.worded(kinds.spelled(error.name)))) from error
+            raise typer.BadParameter(printable(error.worded(spelled(error.name)))) from error
         except (ValueError, OSError, ImportError, MemoryError) as error:
             fail(error)
         except RuntimeError as error:
@@ -54,18 +59,12 @@ app = typer.Typer(
     cls=Commands,
     help="Large-margin learning that scales, every answer with a certificate of how good it is.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("train", cls=WithWeights)(train.train)
-app.command("predict")(predict.predict)
-app.command("evaluate")(evaluate.evaluate)
-app.command("cv", cls=WithWeights)(cv.cv)
-app.command("convert")(convert.convert)
-app.command("export")(export.export)
-app.command("info")(info.info)
-app.command("demo")(demo.demo)
+for module in (train, predict, evaluate, cv, convert, export, info, demo):
+    name = module.__name__.rpartition(".")[2]
+    declare(app, name, getattr(module, name), module.OPTIONS, getattr(module, "EXAMPLES", ()))
 
 
 def _version(wanted: bool) -> None:

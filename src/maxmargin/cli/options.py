@@ -1,261 +1,147 @@
-"""Options that several commands share, so that they read and mean the same everywhere."""
+"""Options, each declared once: how it is typed, what help says of it, what it may be.
+
+A command is declared with the options it takes (`maxmargin.cli.commands`), and gets their values
+as `Choices`. Options that not every kind of machine takes stand in the table of `kinds`. An option
+reaches training by its name: `Choices.plan` fills the field of that name in the plan.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Annotated
+from functools import cache
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from maxmargin.cli.weights import check_weights
+if TYPE_CHECKING:
+    from maxmargin.parameters import Options
+    from maxmargin.problem import Callback
+
+FIT, DATA, OUTPUT = "Fit", "Data", "Output"  # headings in help
 
 
-class Kind(StrEnum):
-    """Kinds of machines that can be trained: see `maxmargin.cli.kinds`."""
+@dataclass(frozen=True)
+class Option:
+    """One option of one or more commands.
 
-    linear = "linear"
-    kernel = "kernel"
-    sparse_kernel = "sparse-kernel"
-    rank = "rank"
-    ordinal = "ordinal"
-    measure = "measure"
-    stream = "stream"
+    `type` is str, int, float, bool or a list of them; `choices` are the words that it takes.
+    `default` is shown in help unless `said` stands for it. `check` refuses what was typed; `read`
+    makes of it what training knows.
+    """
 
+    flags: str
+    help: str
+    type: Any = str
+    default: Any = None
+    metavar: str | None = None
+    choices: tuple[str, ...] = ()
+    least: int | None = None
+    said: str | None = None
+    group: str = FIT
+    check: Callable[[Any], Any] | None = None
+    read: Callable[[Any], Any] | None = None
 
-class Measure(StrEnum):
-    """Measures that can be trained for."""
+    @property
+    def name(self) -> str:
+        """The parameter: --max-time is max_time."""
+        return self.flags.split()[-1].split("/")[0].lstrip("-").replace("-", "_")
 
-    f1 = "f1"
-    fbeta = "fbeta"
-    prbep = "prbep"
-    precision_at_k = "precision_at_k"
-    recall_at_k = "recall_at_k"
-    roc_auc = "roc_auc"
-    error = "error"
+    @property
+    def annotation(self) -> Any:
+        """What typer makes an option of."""
+        kind = _words(self.name, self.choices) if self.choices else self.type
+        declared = typer.Option(
+            *self.flags.split(),
+            help=self.help,
+            metavar=self.metavar,
+            min=self.least,
+            callback=self.check,
+        )
+        return Annotated[kind if self.default is not None else kind | None, declared]
 
-
-class Kernel(StrEnum):
-    """Kernels by name."""
-
-    rbf = "rbf"
-    laplacian = "laplacian"
-    poly = "poly"
-    linear = "linear"
-
-
-class Basis(StrEnum):
-    """Sources of basis vectors."""
-
-    free = "free"
-    training = "training"
-    nystroem = "nystroem"
-    cholesky = "cholesky"
-
-
-class Format(StrEnum):
-    """Formats of data files."""
-
-    svmlight = "svmlight"
-    csv = "csv"
-    parquet = "parquet"
-    arrow = "arrow"
+    def value(self, given: Any) -> Any:
+        """What was typed, or the default, as commands use it."""
+        given = given.value if isinstance(given, StrEnum) else given
+        return given if given is None or self.read is None else self.read(given)
 
 
-class AnyFormat(StrEnum):
-    """Formats of files that are read block by block."""
-
-    svmlight = "svmlight"
-    csv = "csv"
-    parquet = "parquet"
-    arrow = "arrow"
-    fasta = "fasta"
+@cache
+def _words(name: str, choices: tuple[str, ...]) -> Any:
+    return StrEnum(name, {word: word for word in choices})
 
 
-class Solver(StrEnum):
-    """Methods for linear machines."""
+class Choices(SimpleNamespace):
+    """The values of a command's options, by name; `typed` are those that were given."""
 
-    auto = "auto"
-    dual = "dual"
-    ocas = "ocas"
-    cpa = "cpa"
-    newton = "newton"
+    typed: frozenset[str] = frozenset()
+
+    def __getattr__(self, name: str) -> Any:  # for type checkers: options are declared elsewhere
+        raise AttributeError(f"this command has no option {spelled(name)}")
+
+    def options(self, callback: Callback | None = None) -> Options:
+        """When the fit ends and what it may use."""
+        from maxmargin.parameters import Options
+
+        known = {field.name for field in fields(Options)} & vars(self).keys()
+        return Options(callback=callback, **{name: getattr(self, name) for name in known})
+
+    def plan(self, plan: Any, callback: Callback | None = None, **more: Any) -> Any:
+        """A plan of `training`, its fields filled by the options of the same names."""
+        known = {field.name for field in fields(plan)} & vars(self).keys() - {"class_weight"}
+        given = {name: getattr(self, name) for name in known}
+        given = {name: value for name, value in given.items() if value is not None}
+        return plan(**(given | more), options=self.options(callback))
 
 
-DATA_HELP = "svmlight text, CSV, Parquet or Arrow, plain or .gz .bz2 .xz .zst; '-' is stdin."
+def spelled(name: str) -> str:
+    """A parameter as it is typed."""
+    return "--" + name.replace("_", "-")
 
-DataFormat = Annotated[
-    Format | None, typer.Option("--format", help="Of the data, if its content does not tell.")
-]
-SourceFormat = Annotated[
-    AnyFormat | None, typer.Option("--format", help="Of the data, if its content does not tell.")
-]
-FromDisk = Annotated[
-    bool,
-    typer.Option(
-        "--from-disk",
-        help="Leave the rows on disk and read them in every pass: for data larger than memory.",
-    ),
-]
-PiecesFromDisk = Annotated[
-    bool,
-    typer.Option(
-        "--from-disk",
-        help="Read and score the rows piece by piece: for data larger than memory.",
-    ),
-]
-Target = Annotated[
-    str | None,
-    typer.Option(
-        "--target", metavar="COLUMN", help="Tables: column of labels, by name or position, or none."
-    ),
-]
-Query = Annotated[
-    str | None,
-    typer.Option(
-        "--qid",
-        metavar="COLUMN",
-        help="Tables: column of query numbers, by name or position. Default: the one named qid.",
-    ),
-]
-ZeroBased = Annotated[
-    bool | None,
-    typer.Option(
-        "--zero-based/--one-based", help="svmlight: number of the first feature, if not clear."
-    ),
-]
-Threads = Annotated[
-    int | None, typer.Option("--threads", metavar="N", help="Default: all available CPUs.")
-]
-Force = Annotated[
-    bool, typer.Option("--force", help="Write over any file, even one that holds something else.")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
-Tolerance = Annotated[
-    float,
-    typer.Option("-e", "--tol", metavar="TOL", help="Stop at this relative duality gap."),
-]
-Bias = Annotated[
-    float | None,
-    typer.Option(
-        "-B",
-        "--bias",
-        metavar="BIAS",
-        help="Constant feature that carries the (regularised) intercept; 0 or less: no intercept.",
-        show_default="1",
-    ),
-]
-ClassWeight = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--class-weight",
-        metavar="LABEL=W",
-        callback=check_weights,
-        help="Multiply C for a class; repeat it, or 'balanced'. LIBLINEAR's -wLABEL W works too.",
-    ),
-]
-SolverChoice = Annotated[Solver, typer.Option("--solver", help="How to solve it.")]
-KindChoice = Annotated[Kind, typer.Option("--kind", help="What to train.")]
-KernelChoice = Annotated[
-    Kernel, typer.Option("--kernel", help="Kernel kinds: the kernel function.")
-]
-Gamma = Annotated[
-    str | None,
-    typer.Option(
-        "--gamma",
-        metavar="G",
-        help="Kernel kinds: its gamma, a number, scale or auto.",
-        show_default="scale",
-    ),
-]
-Memory = Annotated[
-    str | None,
-    typer.Option(
-        "--memory",
-        metavar="BYTES",
-        help="--kind kernel: for the kernel matrix; stream: for cached rows. 512MB or 2GB, say.",
-    ),
-]
-Features = Annotated[
-    str | None,
-    typer.Option(
-        "--features",
-        metavar="MAP",
-        help="--kind stream: made on the fly: weighted_degree:8, word_ngrams:2, char_ngrams:4, "
-        "pairs, fourier:1000,gamma=0.5.",
-    ),
-]
-TextColumn = Annotated[
-    str | None,
-    typer.Option("--text", metavar="COLUMN", help="Tables: the rows are this column's texts."),
-]
-Checkpoint = Annotated[
-    str | None,
-    typer.Option(
-        "--checkpoint",
-        metavar="FILE",
-        help="--kind stream: keep the state of the run here, and go on from it if it is there.",
-    ),
-]
-CheckpointEvery = Annotated[
-    float,
-    typer.Option("--checkpoint-every", metavar="SECONDS", help="Between two checkpoints."),
-]
-BasisSize = Annotated[
-    int | None,
-    typer.Option(
-        "-k",
-        "--n-basis",
-        metavar="N",
-        min=1,
-        help="--kind sparse-kernel: how many basis vectors.",
-        show_default="100",
-    ),
-]
-BasisChoice = Annotated[
-    Basis,
-    typer.Option("--basis", help="--kind sparse-kernel: where basis vectors come from."),
-]
-MeasureChoice = Annotated[
-    Measure | None,
-    typer.Option("--measure", help="--kind measure: what to train for.", show_default="f1"),
-]
-AtK = Annotated[
-    float | None,
-    typer.Option("--k", metavar="K", help="Measures at k: how many rows, or a share below 1."),
-]
-Beta = Annotated[
-    float | None,
-    typer.Option(
-        "--beta", metavar="B", help="fbeta: weight of recall against precision.", show_default="1"
-    ),
-]
-Order = Annotated[
-    str | None,
-    typer.Option(
-        "--order", metavar="LIST", help="--kind ordinal: labels from low to high, as bad,fair,good."
-    ),
-]
-Scheduler = Annotated[
-    str | None,
-    typer.Option(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="Train on the workers of a Dask cluster; TRAIN may be a folder or a pattern.",
-    ),
-]
-MaxTime = Annotated[
-    float | None, typer.Option("--max-time", metavar="SECONDS", help="Stop fitting after this.")
-]
-MaxIter = Annotated[
-    int | None, typer.Option("--max-iter", metavar="N", help="Stop after N iterations.")
-]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of random orders.")]
-Numbers = Annotated[
-    str,
-    typer.Option(
-        "--dtype",
-        metavar="TYPE",
-        help="Keep values as float32 or float64; rows streamed from a row store stay as they are.",
-    ),
-]
+
+def number_or_word(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+DATA_HELP = "svmlight, CSV, Parquet or Arrow, also .gz .bz2 .xz .zst; '-' is stdin."
+MODEL_HELP = "From train, or of LIBLINEAR or LIBSVM."
+FORMATS = ("svmlight", "csv", "parquet", "arrow")
+
+C = Option("-c --C", "Cost of errors.", float, 1.0, "C")
+TOL = Option("-e --tol", "Stop at this relative duality gap.", float, 1e-3, "TOL")
+MAX_TIME = Option("--max-time", "Stop fitting after this.", float, metavar="SECONDS")
+MAX_ITER = Option("--max-iter", "Stop after N iterations.", int, metavar="N")
+THREADS = Option("--threads", "Default: all available CPUs.", int, metavar="N")
+SEED = Option("--seed", "Of random orders.", int, 0, "N", least=0)
+
+FORMAT = Option("--format", "If not clear:", choices=(*FORMATS, "fasta"), group=DATA)
+TARGET = Option(
+    "--target", "Tables: column of labels, by name or position, or none.", metavar="COLUMN",
+    group=DATA,
+)  # fmt: skip
+QID = Option(
+    "--qid", "Tables: column of query numbers, by name or position.", metavar="COLUMN",
+    said="the one named qid", group=DATA,
+)  # fmt: skip
+TEXT = Option("--text", "Tables: the rows are this column's texts.", metavar="COLUMN", group=DATA)
+ZERO_BASED = Option(
+    "--zero-based/--one-based", "svmlight: number of the first feature, if not clear.", bool,
+    group=DATA,
+)  # fmt: skip
+DTYPE = Option("--dtype", "Keep values as float32 or float64.", str, "float32", "TYPE", group=DATA)
+FROM_DISK = Option(
+    "--from-disk", "Leave rows on disk, read them in every pass: for data larger than memory.",
+    bool, False, group=DATA,
+)  # fmt: skip
+READING = (FORMAT, TARGET, ZERO_BASED, DTYPE, THREADS)
+
+FORCE = Option(
+    "--force", "Write over any file, even one that holds something else.", bool, False, group=OUTPUT
+)
+QUIET = Option("-q --quiet", "No progress and no summary.", bool, False, group=OUTPUT)
+JSON = Option("--json", "Print one JSON object to stdout.", bool, False, group=OUTPUT)

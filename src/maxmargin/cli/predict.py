@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from maxmargin.cli import kinds, options, outputs
-from maxmargin.cli.console import Messages, json_line, printable
+from maxmargin.cli.console import json_line, printable
+from maxmargin.cli.options import Choices, Option
+from maxmargin.cli.progress import Messages
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,49 +21,48 @@ if TYPE_CHECKING:
     from maxmargin.data import Dataset
 
 
+OPTIONS = (
+    Option("--scores", "Decision values after each label, in class order.", bool, False),
+    *(options.THREADS, options.FORMAT, options.TARGET, options.QID, options.TEXT),
+    *(options.ZERO_BASED, options.DTYPE, options.FROM_DISK),
+    *(options.FORCE, options.QUIET, options.JSON),
+)
+EXAMPLES = (
+    ("predict new.svm spam.model", "a label per line, to stdout"),
+    ("predict new.csv churn.model out.txt --scores", "labels and decision values, to a file"),
+)
+
+
 def predict(
     data: Annotated[str, typer.Argument(metavar="TEST", help=options.DATA_HELP)],
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="From train, or of LIBLINEAR.")],
-    out: Annotated[
-        str, typer.Argument(metavar="[OUT]", help="Where they go; '-' is stdout.")
-    ] = "-",
-    scores: Annotated[
-        bool, typer.Option("--scores", help="Decision values after each label, in class order.")
-    ] = False,
-    threads: options.Threads = None,
-    format: options.SourceFormat = None,
-    text: options.TextColumn = None,
-    target: options.Target = None,
-    qid: options.Query = None,
-    zero_based: options.ZeroBased = None,
-    dtype: options.Numbers = "float32",
-    from_disk: options.PiecesFromDisk = False,
-    force: options.Force = False,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    model: Annotated[str, typer.Argument(metavar="MODEL", help=options.MODEL_HELP)],
+    out: Annotated[str, typer.Argument(metavar="OUT", help="Where they go; '-' is stdout.")] = "-",
+    *,
+    choices: Choices,
 ) -> None:
-    """Print the predicted label of every row, one a line; of a rank model, its score."""
-    from maxmargin.cli.rows import label_names, pieces_for, read_for, rows_for
+    """Print the predicted label of every row, one per line; of a rank model, its score."""
+    from maxmargin.cli.rows import label_names, pieces_for, read_for
     from maxmargin.models import load_model
 
-    if json and from_disk:
+    if choices.json and choices.from_disk:
         raise typer.BadParameter("--json is one line for all rows: leave out --from-disk")
     kept = load_model(model)
     if out != "-":
         classes = getattr(kept, "classes", None)
         labels = None if classes is None else label_names(classes)
-        outputs.Outputs([data, model], force).check(out, outputs.predictions(labels))
-    about = (kept, data, format, text, target, qid, zero_based, threads, dtype)
-    read = rows_for(*about, reader=pieces_for if from_disk else read_for)
-    pieces: Iterable[Dataset] = read if from_disk else [read]
+        outputs.Outputs([data, model], choices.force).check(out, outputs.predictions(labels))
+    pieces: Iterable[Dataset]
+    pieces = (
+        pieces_for(kept, data, choices) if choices.from_disk else [read_for(kept, data, choices)]
+    )
     machine, told = kinds.machine_of(kept), Told()
     with writing(out) as write:
         for piece in pieces:
-            predictions = machine.predict(kept, piece.X, threads, scores)
-            write(_json(predictions) if json else _lines(predictions))
+            predictions = machine.predict(kept, piece.X, choices.threads, choices.scores)
+            write(_json(predictions) if choices.json else _lines(predictions))
             if predictions.labels is not None:
                 told.add(kept.classes, predictions.labels, piece)
-    told.say(Messages(quiet))
+    told.say(Messages(choices.quiet))
 
 
 class Told:

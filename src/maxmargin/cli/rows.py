@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
+import typer
+
+from maxmargin.cli import kinds
+from maxmargin.cli.fitting import labels_of
 
 if TYPE_CHECKING:
-    from maxmargin.cli.options import AnyFormat, Format
+    from maxmargin.cli.options import Choices
     from maxmargin.data import BlockSource, Dataset
 
 
@@ -23,82 +27,61 @@ class Model(Protocol):
     def index_base(self) -> int | None: ...
 
 
-def read(source: str, **typed: Any) -> Dataset:
-    """Rows of a file, by what `reading_options` takes; labels like 1.0 become the integers that
-    were written."""
+def reading(choices: Choices) -> dict[str, Any]:
+    """What was typed about the data, as `data.open` and `data.open_source` know it."""
+    typed = vars(choices)
+    options = {name: typed.get(name) for name in ("format", "zero_based", "threads", "dtype")}
+    for name, known in (("target", _column), ("qid", _position)):
+        options[name] = None if typed.get(name) is None else known(typed[name])
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def read(source: str, choices: Choices) -> Dataset:
+    """Rows of a file; labels like 1.0 become the integers that were written."""
     from maxmargin import data
     from maxmargin.models.labels import whole_numbers
 
-    dataset = data.open(source, **reading_options(**typed))
+    if choices.format == "fasta":
+        raise typer.BadParameter("--format fasta is for --kind stream, with --features")
+    dataset = data.open(source, **reading(choices))
     if dataset.y is not None:
         dataset.y = whole_numbers(dataset.y)
     return dataset
 
 
-def source_of(sources: list[str], *, text: str | None = None, **typed: Any) -> BlockSource:
-    """Rows of one or more files that are read block by block, by what `reading_options` takes."""
+def source_of(sources: list[str], choices: Choices) -> BlockSource:
+    """Rows of one or more files that are read block by block."""
     from maxmargin import data
 
-    return data.open_source(sources, text=text, **reading_options(**typed))
+    return data.open_source(sources, text=getattr(choices, "text", None), **reading(choices))
 
 
-def reading_options(
-    *,
-    format: Format | AnyFormat | None = None,
-    target: str | None = None,
-    qid: str | None = None,
-    zero_based: bool | None = None,
-    threads: int | None = None,
-    dtype: str = "float32",
-) -> dict[str, Any]:
-    """What was typed, as `data.open` knows it."""
-    options: dict[str, Any] = {"dtype": dtype}
-    if threads is not None:
-        options["threads"] = threads
-    if format is not None:
-        options["format"] = format.value
-    if target is not None:
-        options["target"] = _column(target)
-    if qid is not None:
-        options["qid"] = _position(qid)
-    if zero_based is not None:
-        options["zero_based"] = zero_based
-    return options
-
-
-def read_labelled(source: str, **options: Any) -> Dataset:
-    """`read`, where labels are needed."""
-    dataset = read(source, **options)
+def read_labelled(source: str, choices: Choices) -> Dataset:
+    """Rows to train on: in memory, or left on disk where the kind or the user wants that."""
+    if kinds.KINDS[choices.kind].streams:
+        return as_source(source, choices)
+    dataset = leave_on_disk(source, choices) if choices.from_disk else read(source, choices)
     labels_of(dataset)
     return dataset
 
 
-def leave_on_disk(source: str, **options: Any) -> Dataset:
-    """`read_labelled`, but X is a source of blocks: only labels, weights and qid are in memory."""
-    from maxmargin.data import Dataset
+def leave_on_disk(source: str, choices: Choices) -> Dataset:
+    """X is a source of blocks: only labels, weights and qid are in memory."""
     from maxmargin.data.stream.source_rows import read_sides
     from maxmargin.models.labels import whole_numbers
 
-    rows = source_of([source], **options)
-    sides = read_sides(rows)
-    dataset = Dataset(
-        cast(Any, rows),
-        None if sides.y is None else whole_numbers(sides.y),
-        qid=sides.qid,
-        weight=sides.weight,
-        feature_names=rows.feature_names,
-        index_base=rows.index_base,
-        source=rows.name,
-    )
-    labels_of(dataset)
+    dataset = as_source(source, choices)
+    sides = read_sides(cast(Any, dataset.X))
+    dataset.y = None if sides.y is None else whole_numbers(sides.y)
+    dataset.qid, dataset.weight = sides.qid, sides.weight
     return dataset
 
 
-def as_source(source: str, **options: Any) -> Dataset:
+def as_source(source: str, choices: Choices) -> Dataset:
     """A file as a source of blocks, labels and weights included: nothing of it is in memory."""
     from maxmargin.data import Dataset
 
-    rows = source_of([source], **options)
+    rows = source_of([source], choices)
     return Dataset(
         cast(Any, rows),
         None,
@@ -119,20 +102,13 @@ def told_shape(n: int, d: int) -> str:
     return f"{n} rows x {d} features" if d else f"{n} strings"
 
 
-def labels_of(dataset: Dataset) -> np.ndarray:
-    """The labels, which must be there."""
-    if dataset.y is None:
-        raise ValueError(f"{dataset.source}: has no labels: name their column with --target")
-    return dataset.y
-
-
-def read_for(model: Model, source: str, **options: Any) -> Dataset:
+def read_for(model: Model, source: str, choices: Choices) -> Dataset:
     """Rows to score: the columns are the model's, whatever the file leaves out or adds."""
     if getattr(model, "rows", None) == "strings":
-        return strings_for(source, **options)
-    if options.pop("text", None) is not None:
+        return strings_for(source, choices)
+    if choices.text is not None:
         raise ValueError(f"{source}: --text is for models of strings, and this one is of numbers")
-    return suited_to(model, read(source, **options))
+    return suited_to(model, read(source, choices))
 
 
 def suited_to(model: Model, dataset: Dataset) -> Dataset:
@@ -143,11 +119,11 @@ def suited_to(model: Model, dataset: Dataset) -> Dataset:
     return dataset
 
 
-def pieces_for(model: Any, source: str, **options: Any) -> Iterator[Dataset]:
+def pieces_for(model: Any, source: str, choices: Choices) -> Iterator[Dataset]:
     """`read_for` block by block: no more than a few megabytes of rows are in memory."""
     from maxmargin.data import Dataset
 
-    rows = source_of([source], **options)
+    rows = source_of([source], choices)
     of_strings = getattr(model, "rows", None) == "strings"
     if of_strings != (rows.kind == "strings"):
         wanted, found = ("strings", "numbers") if of_strings else ("numbers", "strings")
@@ -155,7 +131,7 @@ def pieces_for(model: Any, source: str, **options: Any) -> Iterator[Dataset]:
     for block in rows.blocks():
         X: Any = block.X
         piece = Dataset(
-            X if of_strings else X.astype(options["dtype"], copy=False),
+            X if of_strings else X.astype(choices.dtype, copy=False),
             block.y,
             feature_names=rows.feature_names,
             index_base=rows.index_base,
@@ -164,12 +140,12 @@ def pieces_for(model: Any, source: str, **options: Any) -> Iterator[Dataset]:
         yield piece if of_strings else suited_to(model, piece)
 
 
-def strings_for(source: str, **options: Any) -> Dataset:
+def strings_for(source: str, choices: Choices) -> Dataset:
     """Strings to score, all in memory: they are compact."""
     from maxmargin.data import Dataset, Strings
     from maxmargin.models.labels import whole_numbers
 
-    rows = source_of([source], **options)
+    rows = source_of([source], choices)
     blocks = list(rows.blocks())
     lengths = [np.diff(cast(Strings, block.X).starts) for block in blocks]
     letters = [_letters(cast(Strings, block.X)) for block in blocks]
@@ -182,24 +158,6 @@ def strings_for(source: str, **options: Any) -> Dataset:
 
 def _letters(X: Any) -> np.ndarray:
     return X.letters[X.starts[0] : X.starts[-1]]
-
-
-def rows_for(
-    model: Any,
-    source: str,
-    format: Format | AnyFormat | None,
-    text: str | None,
-    target: str | None,
-    qid: str | None,
-    zero_based: bool | None,
-    threads: int | None,
-    dtype: str,
-    reader: Callable[..., Any] = read_for,
-) -> Any:
-    """The rows a model is to score, read by `reader` as the options of a command say."""
-    options: dict[str, Any] = {"format": format, "target": target, "qid": qid, "text": text}
-    options |= {"zero_based": zero_based, "threads": threads, "dtype": dtype}
-    return reader(model, source, **options)
 
 
 def label_names(classes: np.ndarray) -> list[str]:

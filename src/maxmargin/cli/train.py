@@ -4,161 +4,124 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from maxmargin.cli import cluster, fitting, kinds, options
-from maxmargin.cli.console import Messages, print_json, warn
+from maxmargin.cli.console import print_json, warn
+from maxmargin.cli.info import facts_of, plain_parameters
+from maxmargin.cli.options import Choices, Option
 from maxmargin.cli.outputs import Outputs, checkpoints
+from maxmargin.cli.progress import Messages
 
-if TYPE_CHECKING:
-    from maxmargin.cli.fitting import Fitted
+SCHEDULER = Option(
+    "--scheduler", "Train on a Dask cluster; TRAIN may be a folder or a pattern.", metavar="ADDRESS"
+)
+OPTIONS = (
+    *(kinds.KIND, options.C, options.TOL, options.MAX_ITER, options.MAX_TIME, options.THREADS),
+    *(SCHEDULER, options.FORMAT, options.TARGET, options.ZERO_BASED, options.DTYPE),
+    *(options.FORCE, options.QUIET, options.JSON),
+    *kinds.options("gammas", "picture"),
+)
+EXAMPLES = (
+    ("train spam.svm", "a linear classifier, in spam.svm.model"),
+    ("train churn.csv --target churned -c 0.1", "labels in a column of a table"),
+    ("train digits.parquet --kind kernel -c 10", "an RBF kernel"),
+    ("train huge.svm --kind stream --memory 2GB", "a file larger than memory"),
+)
 
 
 def train(
-    context: typer.Context,
     data: Annotated[str, typer.Argument(metavar="TRAIN", help=options.DATA_HELP)],
     model: Annotated[
         str | None,
-        typer.Argument(metavar="[MODEL]", help="Default: the name of TRAIN with .model, here."),
+        typer.Argument(metavar="MODEL", help="Default: the name of TRAIN with .model, here."),
     ] = None,
-    kind: options.KindChoice = options.Kind.linear,
-    C: Annotated[float, typer.Option("-c", "--C", metavar="C", help="Cost of errors.")] = 1.0,
-    tol: options.Tolerance = 1e-3,
-    bias: options.Bias = None,
-    class_weight: options.ClassWeight = None,
-    solver: options.SolverChoice = options.Solver.auto,
-    kernel: options.KernelChoice = options.Kernel.rbf,
-    gamma: options.Gamma = None,
-    memory: options.Memory = None,
-    n_basis: options.BasisSize = None,
-    basis: options.BasisChoice = options.Basis.free,
-    measure: options.MeasureChoice = None,
-    k: options.AtK = None,
-    beta: options.Beta = None,
-    order: options.Order = None,
-    features: options.Features = None,
-    checkpoint: options.Checkpoint = None,
-    checkpoint_every: options.CheckpointEvery = 600.0,
-    max_time: options.MaxTime = None,
-    max_iter: options.MaxIter = None,
-    threads: options.Threads = None,
-    seed: options.Seed = 0,
-    format: options.SourceFormat = None,
-    text: options.TextColumn = None,
-    target: options.Target = None,
-    qid: options.Query = None,
-    zero_based: options.ZeroBased = None,
-    dtype: options.Numbers = "float32",
-    from_disk: options.FromDisk = False,
-    scheduler: options.Scheduler = None,
-    force: options.Force = False,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    *,
+    choices: Choices,
 ) -> None:
-    """Train a model and save it with its certificate.
-
-    Ctrl-C ends the fit early and saves the best model so far.
-    """
-    from maxmargin.cli import rows
+    """Train a model and save it with its certificate. Ctrl-C saves the best model so far."""
     from maxmargin.models import save
     from maxmargin.models.files import MODEL_FILE
 
-    kinds.check_options(kind.value, typed(context), solver.value)
-    if scheduler is not None:
-        cluster.check_options(kind.value, typed(context), solver.value)
-    choices = fitting.Choices(
-        C=C,
-        tol=tol,
-        bias=bias,
-        class_weight=class_weight or [],
-        solver=solver.value,
-        max_time=max_time,
-        max_iter=max_iter,
-        threads=threads,
-        seed=seed,
-        kernel=kernel.value,
-        gamma=gamma,
-        memory=memory,
-        n_basis=n_basis,
-        basis=basis.value,
-        measure=None if measure is None else measure.value,
-        k=k,
-        beta=beta,
-        order=order,
-        features=features,
-        checkpoint=checkpoint,
-        checkpoint_every=checkpoint_every,
-    )
-    machine = kinds.machine(kind.value)
-    messages = Messages(quiet)
+    kinds.check_options(choices)
+    on_cluster = choices.scheduler is not None
+    if on_cluster:
+        cluster.check_options(choices)
+    messages = Messages(choices.quiet)
+    plan = kinds.machine(choices.kind).plan(choices, messages.callback())
     path = model or default_name(data)
-    files = [data] if scheduler is None else cluster.files_of(data)
-    outputs = Outputs(files, force)
+    files = cluster.files_of(data) if on_cluster else [data]
+    outputs = Outputs(files, choices.force)
     outputs.check(path, MODEL_FILE)
-    if checkpoint is not None:
-        outputs.check(checkpoint, checkpoints())
-    start = time.perf_counter()
-    messages.now(f"reading {data}")
-    about: dict[str, Any] = {
-        "format": format,
-        "target": target,
-        "qid": qid,
-        "zero_based": zero_based,
-    }
-    if scheduler is not None:
-        read = start  # workers read as part of the fit
-        reading = rows.reading_options(**about, threads=None, dtype=dtype)
-        fitted, shape = cluster.fit(
-            kind.value, files, scheduler, choices, reading, messages.callback(), path
-        )
+    if choices.checkpoint is not None:
+        outputs.check(choices.checkpoint, checkpoints())
+    if on_cluster:
+        fitted = on_workers(files, choices, messages, path)
     else:
-        dataset = rows_of(kind.value, data, from_disk, text, **about, threads=threads, dtype=dtype)
-        read = time.perf_counter()
-        with fitting.warnings_as_messages():
-            fitted = machine.fit(dataset, choices, messages.callback())
-        shape = rows.shape_of(dataset)
-    fit = time.perf_counter()
+        fitted = here(data, plan, choices, messages)
     save(fitted.model, path, overwrite=True)  # checked before the work
     messages.clear()
-    report_status(fitted, tol)
-    messages.say(
-        f"{rows.told_shape(*shape)}, "
-        f"{fitted.groups}, solver {fitted.model.solver}\n"
-        f"{fitted.model.certificate}\n"
-        f"read {read - start:.2f} s, fit {fit - read:.2f} s; model in {path}"
-    )
-    if json:
-        print_json(
-            summary(kind.value, fitted.model, shape)
-            | {"model": path, "read_seconds": read - start, "fit_seconds": fit - read}
+    report_status(fitted.model.certificate, choices.tol)
+    messages.say(f"{fitted.summary()}; model in {path}")
+    if choices.json:
+        print_json(fitted.facts(choices.kind) | {"model": path})
+
+
+class Run:
+    """A model, the rows it came from, and the seconds that went by."""
+
+    def __init__(
+        self, model: Any, shape: tuple[int, int], groups: str, start: float, read: float
+    ) -> None:
+        self.model, self.shape, self.groups = model, shape, groups
+        self.read_seconds, self.fit_seconds = read - start, time.perf_counter() - read
+
+    def summary(self) -> str:
+        """For people."""
+        n, d = self.shape
+        rows = f"{n} rows x {d} features" if d else f"{n} strings"
+        return (
+            f"{rows}, {self.groups}, solver {self.model.solver}\n{self.model.certificate}\n"
+            f"read {self.read_seconds:.2f} s, fit {self.fit_seconds:.2f} s"
         )
 
+    def facts(self, kind: str) -> dict:
+        """For machines."""
+        model = self.model
+        return {
+            "kind": kind,
+            "rows": self.shape[0],
+            "features": self.shape[1],
+            **facts_of(model),
+            "solver": model.solver,
+            "certificate": None if model.certificate is None else model.certificate.as_dict(),
+            "certificates": [certificate.as_dict() for certificate in model.certificates],
+            "parameters": plain_parameters(model),
+            "read_seconds": self.read_seconds,
+            "fit_seconds": self.fit_seconds,
+        }
 
-def typed(context: typer.Context) -> set[str]:
-    """The parameters that were given on the command line, rather than left at their defaults."""
-    return {
-        name
-        for name in context.params
-        if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
-    }
 
-
-def rows_of(kind: str, data: str, from_disk: bool, text: str | None, **about: Any) -> Any:
-    """The rows of TRAIN: in memory, or left on disk where the kind or the user wants that."""
+def here(data: str, plan: Any, choices: Choices, messages: Messages) -> Run:
+    """A fit on this machine."""
     from maxmargin.cli import rows
 
-    if kinds.KINDS[kind].from_disk:
-        return rows.as_source(data, text=text, **about)
-    check_format(about["format"])
-    return rows.leave_on_disk(data, **about) if from_disk else rows.read_labelled(data, **about)
+    start = time.perf_counter()
+    messages.now(f"reading {data}")
+    dataset = rows.read_labelled(data, choices)
+    read = time.perf_counter()
+    with fitting.warnings_as_messages():
+        model, groups = fitting.fit(dataset, plan, choices)
+    return Run(model, rows.shape_of(dataset), groups, start, read)
 
 
-def check_format(format: options.AnyFormat | None) -> None:
-    """FASTA is strings, which only streams make features of."""
-    if format == options.AnyFormat.fasta:
-        raise typer.BadParameter("--format fasta is for --kind stream, with --features")
+def on_workers(files: list[str], choices: Choices, messages: Messages, path: str) -> Run:
+    """A fit on a cluster, whose workers read as part of it."""
+    start = time.perf_counter()
+    model, groups, shape = cluster.fit(files, choices, messages.callback(), path)
+    return Run(model, shape, groups, start, start)
 
 
 def default_name(data: str) -> str:
@@ -168,11 +131,10 @@ def default_name(data: str) -> str:
     return os.path.basename(data) + ".model"
 
 
-def report_status(fitted: Fitted, tol: float) -> None:
+def report_status(certificate: Any, tol: float) -> None:
     """Say so if the answer is less precise than asked for."""
     from maxmargin.problem import REASONS, Status, percent
 
-    certificate = fitted.model.certificate
     if certificate is None or certificate.status in (Status.OPTIMAL, Status.RULE_MET):
         return
     interrupted = certificate.status == Status.INTERRUPTED
@@ -181,25 +143,3 @@ def report_status(fitted: Fitted, tol: float) -> None:
         f"{REASONS[certificate.status]}: the best model so far is saved, {certificate.quality} "
         f"(asked for {percent(tol)}){remedy}"
     )
-
-
-def summary(kind: str, model: Any, shape: tuple[int, int]) -> dict:
-    """A model and its run for machines."""
-    return {
-        "kind": kind,
-        "rows": shape[0],
-        "features": shape[1],
-        **kinds.machine(kind).facts(model),
-        "solver": model.solver,
-        "certificate": None if model.certificate is None else model.certificate.as_dict(),
-        "certificates": [certificate.as_dict() for certificate in model.certificates],
-        "parameters": plain_parameters(model),
-    }
-
-
-def plain_parameters(model: Any) -> dict:
-    """Parameters as JSON can hold them: mappings, whose keys may be numbers, as pairs."""
-    return {
-        name: list(map(list, value.items())) if isinstance(value, dict) else value
-        for name, value in model.parameters.items()
-    }

@@ -4,17 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import typer
-from typer.core import TyperCommand
-
-
-class WithWeights(TyperCommand):
-    """A command that also takes ``-wLABEL W``."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, spelled_out(args))
 
 
 def spelled_out(args: list[str]) -> list[str]:

@@ -12,6 +12,7 @@ from maxmargin.data.cpus import granted_cpus
 from maxmargin.data.sparse import aligned, as_csr, checked_csr
 
 ENTRIES_PER_THREAD = 50_000  # less work than this is done before a second thread has started
+SCANNED_PER_THREAD = 4_000_000  # the same of a single look at numbers, for a thread started for it
 FLOATS = (np.float64, np.float32)
 SMALL_INTEGERS = (np.uint8, np.int8, np.bool_)  # images, one-hot columns: dense, read in place
 
@@ -202,7 +203,8 @@ def is_surely_finite(X, threads: int | None) -> bool:
         values = values.T
     if not (values.flags.c_contiguous and values.flags.aligned):
         return False
-    return _core.all_finite(values.reshape(-1), _core.Pool(useful_threads(threads, values.size)))
+    pool = _core.Pool(useful_threads(threads, values.size, SCANNED_PER_THREAD))
+    return _core.all_finite(values.reshape(-1), pool)
 
 
 def entries_of(X) -> int:
@@ -210,6 +212,6 @@ def entries_of(X) -> int:
     return X.nnz if sp.issparse(X) else X.size
 
 
-def useful_threads(threads: int | None, entries: int) -> int:
+def useful_threads(threads: int | None, entries: int, each: int = ENTRIES_PER_THREAD) -> int:
     """As many as granted, but no more than the work can feed: starting one takes time too."""
-    return min(threads or granted_cpus(), 1 + entries // ENTRIES_PER_THREAD)
+    return min(threads or granted_cpus(), 1 + entries // each)

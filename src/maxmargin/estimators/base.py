@@ -131,12 +131,9 @@ class Machine(BaseEstimator):
         if not self._is_file(X):
             X, y = self._rows(X, y, **options)
             return Given(X, y, sample_weight, qid)
-        on_disk = self._rows_stay_on_disk
-        if on_disk and getattr(self, "warm_start", False):
-            raise ValueError("warm_start=True is not for files: read the rows into memory first")
-        threads = threads_of(self.n_jobs)
-        file = read_labelled(X, y, sample_weight, qid, threads, rows=not on_disk)
-        self._note_columns(file.X.d if on_disk else file.X.shape[1], file.feature_names)
+        threads, in_memory = threads_of(self.n_jobs), not self._rows_stay_on_disk
+        file = read_labelled(X, y, sample_weight, qid, threads, rows=in_memory)
+        self._note_columns(file.d, file.feature_names)
         return Given(file.X, file.y, file.weight, file.qid, file.index_base)
 
     def _rows(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:

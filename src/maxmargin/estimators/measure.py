@@ -74,6 +74,7 @@ class MeasureSVC(WithIntercept, Classifier):
     """
 
     _kind = "measure"
+    _rows_stay_on_disk = True
     _shown = ("coef", "intercept", "learned_intercept", "classes")
 
     measure: str = field(default="f1", kw_only=False)

@@ -55,6 +55,7 @@ class OrdinalSVC(Classifier):
     """
 
     _kind = "ordinal"
+    _rows_stay_on_disk = True
     _shown = ("coef", "thresholds", "classes")
 
     C: float = field(default=1.0, kw_only=False)

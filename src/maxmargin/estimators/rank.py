@@ -61,6 +61,7 @@ class RankSVM(Machine):
     """
 
     _kind = "rank"
+    _rows_stay_on_disk = True
     _shown = ("coef",)
     # Query ids are meant for every method that can take them.
     __metadata_request__fit = {"qid": True}  # noqa: RUF012
@@ -77,7 +78,9 @@ class RankSVM(Machine):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, d)
+        X : array or sparse matrix of shape (n, d), or a file
+            Rows of a file (a path, a glob, a list of paths, or what `maxmargin.data.open_source`
+            gives) stay on disk and are read twice an iteration; targets and queries are its own.
         y : array of shape (n,)
             Grades or real values; only their order within a query counts.
         qid : array of shape (n,), optional

@@ -58,6 +58,7 @@ class Labelled:
     qid: np.ndarray | None
     feature_names: Any
     index_base: int | None
+    d: int
 
 
 def read_labelled(
@@ -82,4 +83,5 @@ def read_labelled(
         sides.qid if qid is None else qid,
         source.feature_names,
         source.index_base,
+        source.d,
     )

@@ -1,22 +1,35 @@
-"""The kinds of machines that commands know: one line of a table and one module each.
+"""The kinds of machines that commands know: one entry of a table and one module each.
 
-A new kind needs a line in `KINDS`, a name in `options.Kind`, and a module with the functions of
-`Machine`. Modules are imported when a command needs them, and they import estimators only inside
-their functions: starting to train a linear machine must not wait for the others.
+A new kind is an entry in `KINDS` and a module with the functions of `Machine`; a new option of a
+kind is one line of its entry, filled into the field of the plan that has its name. Modules are
+imported when a command needs them, and import training only inside their functions.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Collection
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import typer
 
+from maxmargin.cli.options import (
+    FROM_DISK,
+    OUTPUT,
+    QID,
+    SEED,
+    TEXT,
+    Choices,
+    Option,
+    number_or_word,
+    spelled,
+)
+from maxmargin.cli.weights import check_weights
+
 if TYPE_CHECKING:
-    from maxmargin.cli.console import Messages
-    from maxmargin.cli.fitting import Choices, Evaluation, Fitted, Found, Grid, Predictions
+    from maxmargin.cli.fitting import Evaluation, Found, Grid, Predictions
+    from maxmargin.cli.progress import Messages
     from maxmargin.data import Dataset
     from maxmargin.problem import Callback
 
@@ -24,8 +37,14 @@ if TYPE_CHECKING:
 class Machine(Protocol):
     """What the module of a kind defines."""
 
-    def fit(self, dataset: Dataset, choices: Choices, callback: Callback | None) -> Fitted:
-        """Train on labelled rows. Ctrl-C gives the best model so far."""
+    def plan(self, choices: Choices, callback: Callback | None) -> Any:
+        """The options as training knows them, checked before anything is read."""
+
+    def train(self, dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
+        """What training gives on labelled rows, and what there was to tell apart ("2 classes").
+
+        Ctrl-C gives the best model so far.
+        """
 
     def predict(self, model: Any, X: Any, threads: int | None, scores: bool) -> Predictions:
         """What `predict` writes; decision values too if `scores` are asked for."""
@@ -33,80 +52,152 @@ class Machine(Protocol):
     def evaluate(self, model: Any, dataset: Dataset, threads: int | None) -> Evaluation:
         """How good a model is on labelled rows."""
 
-    def facts(self, model: Any) -> dict[str, Any]:
-        """What a model of this kind has that others may not."""
-
 
 class Searcher(Machine, Protocol):
     """What the module of a kind defines that `cv` can search for."""
 
-    def search(self, dataset: Dataset, grid: Grid, choices: Choices, messages: Messages) -> Found:
+    def search(
+        self, dataset: Dataset, grid: Grid, plan: Any, choices: Choices, messages: Messages
+    ) -> Found:
         """The best point of the grid by cross-validation, and the model it gives on all rows."""
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A line of the table: where a kind lives, and what it takes."""
+class Kind:
+    """An entry of the table: what a kind is, where it lives, and what it takes."""
 
-    module: str
-    solvers: tuple[str, ...]  # none: there is no choice
-    options: frozenset[str]  # parameters of `train` and `cv` that not every kind takes
+    name: str
+    about: str
+    example: tuple[str, str]  # arguments of a command, and what they do
+    options: tuple[Option, ...]  # that not every kind takes
+    solvers: tuple[str, ...] = ()  # none: there is no choice
     searches: bool = False  # the module is a `Searcher`
-    from_disk: bool = False  # rows always stay on disk, and are read block by block
+    streams: bool = False  # rows always stay on disk, and are read block by block
 
     def takes(self, name: str) -> bool:
         """Whether a parameter that not every kind takes is one of this kind."""
-        return bool(self.solvers) if name == "solver" else name in self.options
+        return any(option.name == name for option in self.options)
+
+    def examples(self, command: str) -> list[tuple[str, str]]:
+        """For help: how a command is used with this kind."""
+        return [(f"{command} --kind {self.name} {self.example[0]}", self.example[1])]
 
 
 CUTTING_PLANES = ("auto", "ocas", "cpa")
+SOLVERS = ("auto", "dual", "ocas", "cpa", "newton")
+KERNELS = ("rbf", "laplacian", "poly", "linear")
+MEASURES = ("f1", "fbeta", "prbep", "precision_at_k", "recall_at_k", "roc_auc", "error")
+BASES = ("free", "training", "nystroem", "cholesky")
 
-KINDS = {
-    "linear": Entry(
+SOLVER = Option("--solver", "How to solve it:", default="auto", choices=SOLVERS)
+BIAS = Option(
+    "-B --bias", "Constant feature that carries the intercept; 0 or less: no intercept.", float,
+    metavar="BIAS", said="1", read=lambda bias: max(bias, 0.0),
+)  # fmt: skip
+CLASS_WEIGHT = Option(
+    "--class-weight", "Multiply C for a class; repeat it, or 'balanced'. -wLABEL W works too.",
+    list[str], metavar="LABEL=W", check=check_weights,
+)  # fmt: skip
+KERNEL = Option("--kernel", "Kernel function:", default="rbf", choices=KERNELS)
+GAMMA = Option(
+    "--gamma", "Of the kernel: a number, scale or auto.", metavar="G", said="scale",
+    read=number_or_word,
+)  # fmt: skip
+DEGREE = Option("--degree", "Of the poly kernel.", int, metavar="N", said="3")
+COEF0 = Option("--coef0", "Constant of the poly kernel.", float, metavar="A", said="0")
+KERNEL_OPTIONS = (KERNEL, GAMMA, DEGREE, COEF0)
+GAMMAS = Option("--gammas", "Values to try, or how many.", metavar="LIST", default="10")
+PICTURE = Option("--picture", "Draw the errors over the grid.", metavar="FILE", group=OUTPUT)
+MEMORY = Option("--memory", "Budget, as 512MB or 2GB.", metavar="BYTES")
+
+_ENTRIES = (
+    Kind(
         "linear",
-        ("auto", "dual", "ocas", "cpa", "newton"),
-        frozenset({"bias", "class_weight", "seed", "from_disk"}),
+        "classes apart by hyperplanes (the default)",
+        ("spam.svm -c 0.1", "a linear SVM of one or more classes"),
+        (SOLVER, BIAS, CLASS_WEIGHT, SEED, FROM_DISK),
+        SOLVERS,
         searches=True,
     ),
-    "kernel": Entry(
+    Kind(
         "kernel",
-        (),
-        frozenset({"class_weight", "seed", "kernel", "gamma", "gammas", "memory", "picture"}),
+        "classes apart by a kernel machine",
+        ("shuttle.svm -c 10 --gamma 0.5", "an RBF machine"),
+        (*KERNEL_OPTIONS, CLASS_WEIGHT, SEED, MEMORY, GAMMAS, PICTURE),
         searches=True,
     ),
-    "sparse-kernel": Entry(
-        "sparse_kernel",
-        (),
-        frozenset({"class_weight", "seed", "kernel", "gamma", "n_basis", "basis"}),
-    ),
-    "rank": Entry("rank", CUTTING_PLANES, frozenset({"qid"})),
-    "ordinal": Entry("ordinal", CUTTING_PLANES, frozenset({"class_weight", "order"})),
-    "measure": Entry(
-        "measure", CUTTING_PLANES, frozenset({"bias", "class_weight", "measure", "k", "beta"})
-    ),
-    "stream": Entry(
-        "stream",
-        (),
-        frozenset(
-            {
-                "bias",
-                "class_weight",
-                "seed",
-                "memory",
-                "features",
-                "text",
-                "checkpoint",
-                "checkpoint_every",
-            }
+    Kind(
+        "sparse-kernel",
+        "a kernel machine of few basis vectors",
+        ("shuttle.svm -k 200", "at most 200 kernel values for a prediction"),
+        (
+            Option("-k --n-basis", "How many basis vectors.", int, None, "N", least=1, said="100"),
+            Option("--basis", "Where they come from:", default="free", choices=BASES),
+            *(*KERNEL_OPTIONS, CLASS_WEIGHT, SEED),
         ),
-        from_disk=True,
     ),
-}
+    Kind(
+        "rank",
+        "scores that order the rows of a query",
+        ("queries.svm -c 0.01", "pairs of a query in the order of their grades"),
+        (SOLVER, QID),
+        CUTTING_PLANES,
+    ),
+    Kind(
+        "ordinal",
+        "labels that have an order",
+        ("reviews.csv --order bad,fair,good", "neighbouring labels are lesser errors"),
+        (
+            Option("--order", "Labels from low to high, as bad,fair,good.", metavar="LIST"),
+            *(SOLVER, CLASS_WEIGHT),
+        ),
+        CUTTING_PLANES,
+    ),
+    Kind(
+        "measure",
+        "classes, trained for F1, ROC area or another measure",
+        ("fraud.csv --target fraud --measure roc_auc", "the ROC area itself is optimised"),
+        (
+            Option("--measure", "What to train for:", default="f1", choices=MEASURES),
+            Option("--k", "Measures at k: how many rows, or a share below 1.", float, metavar="K"),
+            Option("--beta", "fbeta: recall against precision.", float, metavar="B", said="1"),
+            *(SOLVER, BIAS, CLASS_WEIGHT),
+        ),
+        CUTTING_PLANES,
+    ),
+    Kind(
+        "stream",
+        "linear classes of data larger than memory",
+        ("huge.svm.zst --memory 2GB --checkpoint run.state", "needs 2 GB, whatever the file has"),
+        (
+            Option(
+                "--features",
+                "Made on the fly: weighted_degree:8, word_ngrams:2, char_ngrams:4, "
+                "pairs, fourier:1000,gamma=0.5.",
+                metavar="MAP",
+            ),
+            Option("--checkpoint", "Keep the state here, and go on from it.", metavar="FILE"),
+            Option("--checkpoint-every", "Between two.", float, 600.0, "SECONDS"),
+            *(MEMORY, TEXT, BIAS, CLASS_WEIGHT, SEED),
+        ),
+        streams=True,
+    ),
+)
+KINDS = {entry.name: entry for entry in _ENTRIES}
+KIND = Option(
+    "--kind", "What to train: one of the boxes below.", str, "linear", "KIND", choices=tuple(KINDS)
+)
+
+
+def options(*leave_out: str) -> list[Option]:
+    """All options of kinds, each once."""
+    every = (option for kind in _ENTRIES for option in kind.options)
+    return [option for option in dict.fromkeys(every) if option.name not in leave_out]
 
 
 def machine(kind: str) -> Machine:
     """The functions of a kind."""
-    return cast(Machine, importlib.import_module(f"{__name__}.{KINDS[kind].module}"))
+    return cast(Machine, importlib.import_module(f"{__name__}.{kind.replace('-', '_')}"))
 
 
 def searcher(kind: str) -> Searcher:
@@ -127,26 +218,18 @@ def machine_of(model: Any) -> Machine:
     return machine(kind_of(model))
 
 
-def check_options(kind: str, given: Collection[str], solver: str) -> None:
-    """Refuse what a kind does not take, rather than ignore it.
-
-    `given` are the parameters of `train` or `cv` that were typed.
-    """
-    chosen = KINDS[kind]
-    for name in sorted(given):
+def check_options(choices: Choices, command: Sequence[str] = ()) -> None:
+    """Refuse what the kind does not take, rather than ignore it."""
+    chosen = KINDS[choices.kind]
+    for name in sorted(choices.typed):
         takers = [other for other, entry in KINDS.items() if entry.takes(name)]
         if takers and not chosen.takes(name):
             raise typer.BadParameter(
-                f"{spelled(name)} is for --kind {' or '.join(takers)}, but the kind is {kind}: "
-                "leave it out, or name that kind"
+                f"{spelled(name)} is for --kind {' or '.join(takers)}, but the kind is "
+                f"{chosen.name}: leave it out, or name that kind"
             )
-    if chosen.solvers and solver not in chosen.solvers:
+    if chosen.solvers and choices.solver not in chosen.solvers:
         raise typer.BadParameter(
-            f"--solver {solver} is not for --kind {kind}: expected one of "
+            f"--solver {choices.solver} is not for --kind {chosen.name}: expected one of "
             f"{', '.join(chosen.solvers)}"
         )
-
-
-def spelled(name: str) -> str:
-    """A parameter as it is typed."""
-    return "--" + name.replace("_", "-")

@@ -1,34 +1,52 @@
-"""Kernel classifiers. Trained without scikit-learn, as linear ones are."""
+"""Kernel classifiers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from maxmargin.cli.fitting import Choices, Fitted, Found, Grid, fitted
+import typer
+
+from maxmargin.cli.fitting import Found, Grid, labels_of
 from maxmargin.cli.kinds.linear import evaluate, predict
-from maxmargin.cli.weights import class_weights
 
 if TYPE_CHECKING:
-    from maxmargin.cli.console import Messages
+    from maxmargin.cli.options import Choices
+    from maxmargin.cli.progress import Messages
     from maxmargin.data import Dataset
-    from maxmargin.models import KernelModel
     from maxmargin.problem import Callback
-    from maxmargin.solvers.kernel.grid import GridProgress, GridResult
-    from maxmargin.training.kernel import KernelPlan, TrainedKernel
+    from maxmargin.solvers.kernel.grid import GridProgress
 
-__all__ = ["evaluate", "facts", "fit", "predict", "search"]
+__all__ = ["check_kernel", "evaluate", "plan", "predict", "search", "train"]
 
 
-def fit(dataset: Dataset, choices: Choices, callback: Callback | None) -> Fitted:
-    from maxmargin.cli.rows import labels_of
+def plan(choices: Choices, callback: Callback | None) -> Any:
+    from maxmargin.training.kernel import KernelPlan
+
+    check_kernel(choices)
+    return choices.plan(KernelPlan, callback)
+
+
+def check_kernel(choices: Choices) -> None:
+    """Refuse parameters that the kernel does not have."""
+    lacking = {"linear": ("gamma", "gammas", "degree", "coef0")}
+    for name in lacking.get(choices.kernel, ("degree", "coef0")):
+        if name in choices.typed and choices.kernel != "poly":
+            raise typer.BadParameter(
+                f"--{name}: the {choices.kernel} kernel has no {name.removesuffix('s')}: leave it "
+                "out, or take another --kernel"
+            )
+
+
+def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
     from maxmargin.training.kernel import train
 
-    plan = plan_of(dataset, choices, callback, gamma=gamma_of(choices.gamma))
-    return _fitted(train(dataset.X, labels_of(dataset), plan, dataset.weight), dataset)
+    trained = train(dataset.X, labels_of(dataset), plan, dataset.weight)
+    return trained, f"{len(trained.model.classes)} classes"
 
 
-def search(dataset: Dataset, grid: Grid, choices: Choices, messages: Messages) -> Found:
-    from maxmargin.cli.rows import labels_of
+def search(dataset: Dataset, grid: Grid, plan: Any, choices: Choices, messages: Messages) -> Found:
+    """The errors over the grid as numbers, as characters and as a picture."""
+    from maxmargin.report.grid import error_chart, error_map
     from maxmargin.training import kernel as kernel_training
 
     def show(progress: GridProgress) -> None:
@@ -39,24 +57,13 @@ def search(dataset: Dataset, grid: Grid, choices: Choices, messages: Messages) -
         )
 
     y = labels_of(dataset)
+    folds = kernel_training.stratified_folds(y, grid.folds, choices.seed)
+    callback = show if messages.watched else None
     trained = kernel_training.search(
-        dataset.X,
-        y,
-        grid.Cs,
-        grid.gammas,
-        kernel_training.stratified_folds(y, grid.folds, choices.seed),
-        plan_of(dataset, choices, None),
-        dataset.weight,
-        show if messages.watched else None,
+        dataset.X, y, grid.Cs, grid.gammas, folds, plan, dataset.weight, callback
     )
-    assert trained.grid is not None
-    return found_in(trained.grid, grid.folds, _fitted(trained, dataset))
-
-
-def found_in(result: GridResult, folds: int, fitted: Fitted) -> Found:
-    """The errors over the grid as numbers, as characters and as a picture."""
-    from maxmargin.report.grid import error_chart, error_map
-
+    result = trained.grid
+    assert result is not None
     error = result.error.mean(axis=2)
     best = f"C = {result.C:.4g}, gamma = {result.gamma:.4g}"
     told = {
@@ -70,65 +77,16 @@ def found_in(result: GridResult, folds: int, fitted: Fitted) -> Found:
         "seconds": result.seconds,
     }
     report = (
-        f"validation error in per cent over {folds} folds, {result.seconds:.2f} s\n"
+        f"validation error in per cent over {grid.folds} folds, {result.seconds:.2f} s\n"
         f"{error_chart(result.Cs, result.gammas, error)}"
         f"best: {best}, error {error[result.best]:.2%}"
     )
     early = "the search ended early: grid points without a number were not tried in every fold"
     return Found(
-        fitted,
+        trained.model,
         best,
         told,
         report,
         warning=None if result.complete else early,
         draw=lambda path: error_map(result.Cs, result.gammas, error, path),
     )
-
-
-def facts(model: KernelModel) -> dict:
-    return {
-        "classes": model.classes.tolist(),
-        "kernel": str(model.kernel),
-        "support vectors": len(model.support),
-    }
-
-
-def plan_of(
-    dataset: Dataset, choices: Choices, callback: Callback | None, **more: Any
-) -> KernelPlan:
-    """The options as training knows them."""
-    from maxmargin.training.kernel import KernelPlan
-
-    return KernelPlan(
-        C=choices.C,
-        kernel=choices.kernel,
-        class_weight=weights_of(dataset, choices),
-        memory=choices.memory,
-        options=choices.options(callback),
-        **more,
-    )
-
-
-def gamma_of(text: str | None) -> float | str:
-    """A number if it is one, else the word; scale if nothing was said."""
-    if text is None:
-        return "scale"
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def weights_of(dataset: Dataset, choices: Choices) -> dict | str | None:
-    """Weights of classes by the labels of the data."""
-    import numpy as np
-
-    from maxmargin.cli.rows import labels_of
-
-    if not choices.class_weight:
-        return None
-    return class_weights(choices.class_weight, np.unique(labels_of(dataset)).tolist())
-
-
-def _fitted(trained: TrainedKernel, dataset: Dataset) -> Fitted:
-    return fitted(trained, dataset, f"{len(trained.model.classes)} classes")

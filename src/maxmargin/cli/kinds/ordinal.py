@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from maxmargin.cli.fitting import (
-    Choices,
-    Evaluation,
-    Fitted,
-    Predictions,
-    fitted,
-    linear_plan,
-)
+from maxmargin.cli.fitting import Evaluation, Predictions, labels_of
 from maxmargin.cli.weights import labels_named
 
 if TYPE_CHECKING:
+    from maxmargin.cli.options import Choices
     from maxmargin.data import Dataset
     from maxmargin.models import OrdinalModel
     from maxmargin.problem import Callback
 
 
-def fit(dataset: Dataset, choices: Choices, callback: Callback | None) -> Fitted:
+def plan(choices: Choices, callback: Callback | None) -> Any:
+    from maxmargin.training.fit import LinearPlan
+
+    return choices.plan(LinearPlan, callback, loss="ranks", bias=0.0)
+
+
+def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
     import numpy as np
 
-    from maxmargin.cli.rows import labels_of
     from maxmargin.training.scores import train_ordinal
 
     y = labels_of(dataset)
-    found = np.unique(y).tolist()
-    plan = linear_plan(choices, callback, found, loss="ranks", bias=0.0)
-    order = order_of(choices.order, dataset, found)
+    order = order_of(choices.order, dataset, np.unique(y).tolist())
     trained = train_ordinal(dataset.X, y, plan, order, dataset.weight)
-    return fitted(trained, dataset, f"{len(found)} ordered classes")
+    return trained, f"{len(trained.model.classes)} ordered classes"
 
 
 def order_of(text: str | None, dataset: Dataset, found: list) -> list | None:
@@ -50,7 +47,7 @@ def order_of(text: str | None, dataset: Dataset, found: list) -> list | None:
     return None
 
 
-def predict(model: OrdinalModel, X, threads: int | None, scores: bool) -> Predictions:
+def predict(model: OrdinalModel, X: Any, threads: int | None, scores: bool) -> Predictions:
     values = model.decision_function(X, threads) if scores else None
     return Predictions(model.predict(X, threads), values)
 
@@ -78,11 +75,3 @@ def evaluate(model: OrdinalModel, dataset: Dataset, threads: int | None) -> Eval
     }
     title = f"accuracy {scores.accuracy:.4%}, mean absolute error {error:.4f} places"
     return Evaluation(told | class_facts(scores), tables(title, scores))
-
-
-def facts(model: OrdinalModel) -> dict:
-    return {
-        "classes": model.classes.tolist(),
-        "nonzero weights": int((model.coef != 0).any(axis=0).sum()),
-        "thresholds": model.thresholds.tolist(),
-    }

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from maxmargin.cli.fitting import (
-    Choices,
-    Evaluation,
-    Fitted,
-    Predictions,
-    Table,
-    fitted,
-    linear_plan,
-)
+from maxmargin.cli.fitting import Evaluation, Predictions, Table, labels_of
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from maxmargin.cli.options import Choices
     from maxmargin.data import Dataset
     from maxmargin.models import RankModel
     from maxmargin.problem import Callback
@@ -27,19 +20,23 @@ PLACES = 10  # of NDCG@10
 HIGHEST_GRADE = 31  # beyond, gains of 2^grade - 1 make no sense: the target is no grade
 
 
-def fit(dataset: Dataset, choices: Choices, callback: Callback | None) -> Fitted:
+def plan(choices: Choices, callback: Callback | None) -> Any:
+    from maxmargin.training.fit import LinearPlan
+
+    return choices.plan(LinearPlan, callback, loss="ranks", bias=0.0)
+
+
+def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
     import numpy as np
 
     from maxmargin.training.scores import train_ranking
 
-    plan = linear_plan(choices, callback, [], loss="ranks", bias=0.0)
     queries = 1 if dataset.qid is None else len(np.unique(dataset.qid))
-    groups = f"{queries} {'query' if queries == 1 else 'queries'}"
     trained = train_ranking(dataset.X, targets_of(dataset), plan, dataset.qid, dataset.weight)
-    return fitted(trained, dataset, groups)
+    return trained, f"{queries} {'query' if queries == 1 else 'queries'}"
 
 
-def predict(model: RankModel, X, threads: int | None, scores: bool) -> Predictions:
+def predict(model: RankModel, X: Any, threads: int | None, scores: bool) -> Predictions:
     if scores:
         raise typer.BadParameter("--scores: a rank model has no labels, its scores are printed")
     return Predictions(None, model.predict(X, threads))
@@ -69,14 +66,8 @@ def evaluate(model: RankModel, dataset: Dataset, threads: int | None) -> Evaluat
     return Evaluation(told, [Table(title, ["measure", "value"], lines)])
 
 
-def facts(model: RankModel) -> dict:
-    return {"nonzero weights": int((model.coef != 0).any(axis=0).sum())}
-
-
 def targets_of(dataset: Dataset) -> np.ndarray:
     """Grades or other numbers to be ordered by."""
-    from maxmargin.cli.rows import labels_of
-
     y = labels_of(dataset)
     if y.dtype.kind not in "biuf":
         raise ValueError(

@@ -91,25 +91,55 @@ def bounds_of(line: Line, pool: _core.Pool, tol: float) -> Bounds:
     f is multiplied by the factor that makes P smallest where that brings the relative gap within
     `tol`: at large C many rows lie a little inside the margin, and the factor puts them on it.
     """
-    e = _fresh_residuals(line, pool)
-    part = np.flatnonzero(line.c)
-    f = line.y - line.r
-    cost, margin = np.abs(line.c[part]), line.y[part] * f[part]
-    norm2 = max(float(line.beta @ f), 0.0)
-    sure = norm2 + float(np.abs(line.beta) @ e), cost, margin - e[part]  # whatever rounding did
-    total = float(np.abs(line.beta).sum())
+    terms = _Terms(line, pool)
+    found = terms.bounds(1.0)
+    if found.within(tol):
+        return found
+    t = best_factor(*terms.sure)
+    scaled = terms.bounds(t)
+    if t < 1 and scaled.within(tol):
+        terms.make_exact(1.0 / t)
+        scaled = terms.bounds(t)
+    return scaled if scaled.within(tol) else found
 
-    def bounds(t: float) -> Bounds:
-        primal, worst = objective(t, norm2, cost, margin), objective(t, *sure)
-        dual = max(total - 0.5 * sure[0] - (worst - primal), 0.0)  # D = 0 needs no proof
-        clipped = 0.5 * norm2 + float(cost @ np.clip(1.0 - margin, 0.0, 2.0)) - dual
+
+class _Terms:
+    """What P and D of ``t f`` are made of, from residuals that are computed afresh."""
+
+    def __init__(self, line: Line, pool: _core.Pool) -> None:
+        self.line, self.pool = line, pool
+        self.e, self.exact = _fresh_residuals(line, pool)
+        self._add_up()
+
+    def make_exact(self, reach: float) -> None:
+        """Gives all rows with margins up to `reach` float64 values: t f brings them within 1."""
+        line = self.line
+        margin = line.y * (line.y - line.r)
+        near = (line.c != 0) & ~self.exact & (margin - self.e <= reach)
+        if near.any():
+            _set_exact(line, self.pool, np.flatnonzero(near), self.e)
+            self.exact |= near
+            self._add_up()
+
+    def _add_up(self) -> None:
+        line, e = self.line, self.e
+        part = np.flatnonzero(line.c)
+        f = line.y - line.r
+        self.cost, self.margin = np.abs(line.c[part]), line.y[part] * f[part]
+        self.norm2 = max(float(line.beta @ f), 0.0)
+        longest = self.norm2 + float(np.abs(line.beta) @ e)
+        self.sure = longest, self.cost, self.margin - e[part]  # whatever rounding did
+        self.total = float(np.abs(line.beta).sum())
+
+    def bounds(self, t: float) -> Bounds:
+        primal = objective(t, self.norm2, self.cost, self.margin)
+        worst = objective(t, *self.sure)
+        dual = max(self.total - 0.5 * self.sure[0] - (worst - primal), 0.0)  # D = 0 needs no proof
+        loss = float(self.cost @ np.clip(1.0 - self.margin, 0.0, 2.0))
+        clipped = 0.5 * self.norm2 + loss - dual
         if dual > primal:  # equal but for rounding; or the kernel is none, and D means nothing
             dual = primal if dual <= primal * (1 + 1e-9) else 0.0
-        return Bounds(primal, dual, clipped, line.scale, t)
-
-    found = bounds(1.0)
-    scaled = found if found.within(tol) else bounds(best_factor(*sure))
-    return scaled if scaled.within(tol) else found
+        return Bounds(primal, dual, clipped, self.line.scale, t)
 
 
 def objective(t: float, norm2: float, cost: np.ndarray, margin: np.ndarray) -> float:
@@ -137,11 +167,11 @@ def best_factor(norm2: float, cost: np.ndarray, margin: np.ndarray) -> float:
     return float(max(free[piece], low))
 
 
-def _fresh_residuals(line: Line, pool: _core.Pool) -> np.ndarray:
-    """Sets ``r = y - f`` of the points that take part, and says how exact each f is."""
+def _fresh_residuals(line: Line, pool: _core.Pool) -> tuple[np.ndarray, np.ndarray]:
+    """Sets ``r = y - f`` of the points that take part. How exact each f is, and which of them are
+    from float64 values."""
     source, beta = line.problem.source, line.beta
     exact = source.exact
-    used = np.flatnonzero(beta)
     sizes = np.sqrt(np.maximum(exact.diagonal, 0.0))
     if source.drift_known:
         if line.fresh_at is None:
@@ -156,8 +186,14 @@ def _fresh_residuals(line: Line, pool: _core.Pool) -> np.ndarray:
     else:
         e = np.zeros(len(beta))
         unsure = (line.c != 0) & (beta == 0)
-    rows = np.concatenate([used, np.flatnonzero(unsure)])
-    f, e[rows] = exact.combine(rows, used, beta[used], pool)
-    line.r[rows] = line.y[rows] - f
+    _set_exact(line, pool, np.flatnonzero(unsure), e)
     line.fresh_at = None  # some are in float64 now, some are not
-    return e
+    return e, unsure | (beta != 0)
+
+
+def _set_exact(line: Line, pool: _core.Pool, others: np.ndarray, e: np.ndarray) -> None:
+    """Residuals of the support vectors and of `others` from float64 values, and their errors."""
+    used = np.flatnonzero(line.beta)
+    rows = np.concatenate([used, others])
+    f, e[rows] = line.problem.source.exact.combine(rows, used, line.beta[used], pool)
+    line.r[rows] = line.y[rows] - f

@@ -1,0 +1,6 @@
+"""``python -m maxmargin`` is the command ``maxmargin``."""
+
+from maxmargin.cli.main import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+"""The help of a command: examples first, then arguments, shared options, and one box per kind."""
+
+from __future__ import annotations
+
+import inspect
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from maxmargin.cli.options import OUTPUT, Option
+
+if TYPE_CHECKING:
+    from maxmargin.cli.kinds import Kind
+
+HELP = Option("-h --help", "This; of one kind with --kind.", bool, False, group=OUTPUT)
+WIDEST = 100
+WIDE_EXAMPLE = 50  # columns for an example
+NAMES = 27  # columns for the names of options
+
+
+def text(command: Any, ctx: Any) -> str:
+    """All of it, for the --kind that was typed if there is one."""
+    from maxmargin.cli.kinds import KINDS
+
+    kinds = KINDS if any(option.name == "kind" for option in command.options) else {}
+    kind = kinds.get(_typed_kind(ctx.meta.get("typed", ())))
+    own = {option.name for entry in kinds.values() for option in entry.options}
+    shared = [option for option in command.options if option.name not in own]
+    examples = command.examples if kind is None else kind.examples(ctx.info_name)
+    lines = [_usage(command, ctx), "", *_about(command.callback), ""]
+    lines += _examples(examples)
+    lines += _arguments(command)
+    shared.append(HELP)
+    for group in dict.fromkeys(option.group for option in shared):
+        lines += _section(group, [option for option in shared if option.group == group])
+    if kind is not None:
+        lines += _section(f"Only --kind {kind.name}", _known(kind.options, command), kind)
+    elif kinds:
+        lines += _boxes(kinds.values(), command, ctx)
+    return "\n".join(lines) + "\n"
+
+
+def _typed_kind(typed: Sequence[str]) -> str:
+    """The kind among the arguments, wherever it stands; unknown ones are as none."""
+    for word, following in zip(typed, (*typed[1:], "")):
+        if word == "--kind":
+            return following
+        if word.startswith("--kind="):
+            return word.partition("=")[2]
+    return ""
+
+
+def _usage(command: Any, ctx: Any) -> str:
+    return f"{_bold('Usage:')} {ctx.command_path} [OPTIONS] " + " ".join(
+        _metavar(parameter) for parameter in _positional(command)
+    )
+
+
+def _about(function: Any) -> list[str]:
+    paragraphs = (inspect.getdoc(function) or "").split("\n\n")
+    return [line for part in paragraphs for line in textwrap.wrap(" ".join(part.split()), _width())]
+
+
+def _examples(examples: Iterable[tuple[str, str]]) -> list[str]:
+    """Commands with what they do beside them, or below where the line has no room."""
+    lines = []
+    for typed, why in examples:
+        room = WIDE_EXAMPLE - len(typed)
+        if room >= 2:
+            lines.append(f"  maxmargin {typed}{'':{room}}{_dim(why)}")
+        else:
+            lines += [f"  maxmargin {typed}", f"{'':{WIDE_EXAMPLE + 12}}{_dim(why)}"]
+    return [_bold("Examples:"), *lines] if lines else []
+
+
+def _positional(command: Any) -> list[Any]:
+    return [parameter for parameter in command.params if parameter.param_type_name == "argument"]
+
+
+def _metavar(parameter: Any) -> str:
+    return parameter.metavar if parameter.required else f"[{parameter.metavar}]"
+
+
+def _arguments(command: Any) -> list[str]:
+    lines = []
+    for parameter in _positional(command):
+        lines += _entry(_metavar(parameter), parameter.help or "")
+    return [_bold("Arguments:"), *lines] if lines else []
+
+
+def _section(title: str, options: Sequence[Option], kind: Kind | None = None) -> list[str]:
+    if not options:
+        return []
+    lines = []
+    for option in options:
+        choices = option.choices
+        if kind is not None and option.name == "solver":
+            choices = kind.solvers
+        if option.name == "kind":  # the boxes tell
+            choices = ()
+        lines += _entry(_names(option), _explained(option, choices))
+    return [_bold(f"{title}:"), *lines]
+
+
+def _names(option: Option) -> str:
+    typed = ", ".join(option.flags.split()).replace("/", " / ")
+    words = option.metavar or ("WORD" if option.choices else None)
+    return f"{typed} {words}" if words else typed
+
+
+def _explained(option: Option, choices: Sequence[str]) -> str:
+    words = f" {', '.join(choices)}." if choices else ""
+    default = option.said
+    if default is None and option.default not in (None, False):
+        default = f"{option.default:g}" if isinstance(option.default, float) else option.default
+    return f"{option.help}{words}" + ("" if default is None else f" [{default}]")
+
+
+def _entry(names: str, explained: str) -> list[str]:
+    """The names in bold and the sentence beside them, broken where it is long."""
+    wrapped = textwrap.wrap(explained, _width() - NAMES - 4) or [""]
+    if len(names) > NAMES:
+        return [f"  {_bold(names)}", *(f"{'':{NAMES + 4}}{line}" for line in wrapped)]
+    first, *rest = wrapped
+    head = f"  {_bold(names)}{'':{NAMES - len(names)}}  {first}"
+    return [head, *(f"{'':{NAMES + 4}}{line}" for line in rest)]
+
+
+def _boxes(kinds: Iterable[Kind], command: Any, ctx: Any) -> list[str]:
+    """A box per kind, joined: what it is, and the names of the options that only it takes."""
+    width = _width()
+    lines, left = [], "╭"
+    for kind in kinds:
+        title = f"{left}─ --kind {kind.name}: {kind.about} "
+        right = "╮" if left == "╭" else "┤"
+        lines.append(title + "─" * (width - len(title) - 1) + right)
+        names = [option.flags.split()[-1] for option in _known(kind.options, command)]
+        for line in textwrap.wrap(" ".join(names), width - 4, break_on_hyphens=False):
+            lines.append(f"│ {line:<{width - 4}} │")
+        left = "├"
+    more = f" what they mean: {ctx.command_path} --kind KIND --help "
+    return [*lines, "╰─" + more + "─" * (width - len(more) - 3) + "╯"]
+
+
+def _known(options: Iterable[Option], command: Any) -> list[Option]:
+    return [option for option in options if option in command.options]
+
+
+def _width() -> int:
+    return min(shutil.get_terminal_size().columns, WIDEST)
+
+
+def _bold(words: str) -> str:
+    return typer.style(words, bold=True) if sys.stdout.isatty() else words
+
+
+def _dim(words: str) -> str:
+    return typer.style(words, dim=True) if sys.stdout.isatty() else words
