@@ -20,6 +20,9 @@ class Command(TyperCommand):
         ctx.meta["typed"] = tuple(args)
         return super().parse_args(ctx, args)
 
+    def get_usage(self, ctx: Any) -> str:
+        return helping.usage(self, ctx)
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         formatter.write(helping.text(self, ctx))
 

@@ -86,11 +86,11 @@ def show(report: Table | str) -> None:
 
 
 def values_of(text: str, option: str) -> int | list[float]:
-    """``10`` as a number of values to choose, ``0.1,1`` as the values."""
+    """``10`` as a number of values to choose, ``0.1,1`` as the values, ``10,`` as one value."""
     try:
         if "," not in text and text.isdigit():
             return int(text)
-        return [float(word) for word in text.split(",")]
+        return [float(word) for word in text.removesuffix(",").split(",")]
     except ValueError:
         raise typer.BadParameter(
             f"{option} {text!r}: expected numbers with commas between them, or how many to try"

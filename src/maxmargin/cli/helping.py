@@ -31,7 +31,7 @@ def text(command: Any, ctx: Any) -> str:
     own = {option.name for entry in kinds.values() for option in entry.options}
     shared = [option for option in command.options if option.name not in own]
     examples = command.examples if kind is None else kind.examples(ctx.info_name)
-    lines = [_usage(command, ctx), "", *_about(command.callback), ""]
+    lines = [usage(command, ctx), "", *_about(command.callback), ""]
     lines += _examples(examples)
     lines += _arguments(command)
     shared.append(HELP)
@@ -54,7 +54,8 @@ def _typed_kind(typed: Sequence[str]) -> str:
     return ""
 
 
-def _usage(command: Any, ctx: Any) -> str:
+def usage(command: Any, ctx: Any) -> str:
+    """How the command is typed."""
     return f"{_bold('Usage:')} {ctx.command_path} [OPTIONS] " + " ".join(
         _metavar(parameter) for parameter in _positional(command)
     )

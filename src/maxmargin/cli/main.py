@@ -12,12 +12,12 @@ import typer
 from typer.core import TyperGroup
 
 from maxmargin import __version__
-from maxmargin.cli import convert, cv, demo, evaluate, export, info, predict, train
+from maxmargin.cli import convert, cv, demo, evaluate, export, info, predict, scale, train
 from maxmargin.cli.commands import declare
 from maxmargin.cli.console import fail, printable, told
+from maxmargin.cli.liblinear import understood
 from maxmargin.cli.options import spelled
 from maxmargin.cli.streams import close_stdout, open_standard_streams
-from maxmargin.cli.weights import spelled_out
 from maxmargin.parameters import ParameterError
 
 NO_THREAD = (
@@ -31,7 +31,10 @@ class Commands(TyperGroup):
     """Commands whose expected failures are a sentence, not a traceback."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, spelled_out(args))
+        return super().parse_args(ctx, understood(args, self._options))
+
+    def _options(self, command: str) -> set[str]:
+        return {parameter.name for parameter in self.commands[command].params if parameter.name}
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -62,7 +65,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (train, predict, evaluate, cv, convert, export, info, demo):
+for module in (train, predict, evaluate, cv, convert, scale, export, info, demo):
     name = module.__name__.rpartition(".")[2]
     declare(app, name, getattr(module, name), module.OPTIONS, getattr(module, "EXAMPLES", ()))
 

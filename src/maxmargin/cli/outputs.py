@@ -60,6 +60,13 @@ def data() -> Kind:
     return Kind("an output that maxmargin can tell from your data", lambda path: False)
 
 
+def ranges() -> Kind:
+    """Ranges of features, as svm-scale writes them."""
+    from maxmargin.data.outputs import Kind, begins
+
+    return Kind("ranges of features", begins(b"x\n"))
+
+
 def exported(suffix: str) -> Kind:
     """Models for other systems."""
     from maxmargin.data.outputs import Kind, begins
