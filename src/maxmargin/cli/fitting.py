@@ -63,7 +63,7 @@ class Found:
     facts: dict
     report: Table | str
     warning: str | None = None
-    draw: Callable[[str], None] | None = None
+    draw: Callable[[str], object] | None = None
 
 
 def fit(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from maxmargin.data.arrays import is_surely_finite, number_types, safe_rows
 from maxmargin.data.cpus import granted_cpus
+from maxmargin.estimators.reporting import Reporting
 from maxmargin.estimators.sources import is_source, opened, read_labelled
 from maxmargin.models.files import register_estimator, save
 from maxmargin.parameters import Options, ParameterError, is_whole, positive
@@ -52,7 +53,7 @@ def parameters(estimator: type[T]) -> type[T]:
 
 
 @parameters
-class Machine(BaseEstimator):
+class Machine(Reporting, BaseEstimator):
     """A face of `model_`, which `fit` finds by way of `maxmargin.training`.
 
     Subclasses name the kind of their model files, which attributes they show of the model, and how

@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxmargin.report.pictures import INK
-from maxmargin.report.saving import new_figure, save_figure
+from maxmargin.report.figures import INK, new_figure
+from maxmargin.report.saving import format_of, saved
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SHADES = " .:-=+*#%@"  # from the smallest error to the largest
 
 
 def error_map(
-    Cs: np.ndarray, gammas: np.ndarray, error: np.ndarray, path: str | os.PathLike
-) -> None:
+    Cs: np.ndarray,
+    gammas: np.ndarray,
+    error: np.ndarray,
+    path: str | os.PathLike | None = None,
+) -> Figure:
     """Draw the mean validation error of every grid point.
 
     Parameters
     ----------
     Cs, gammas : the values tried
     error : array of shape (gammas, Cs), between 0 and 1; NaN where a search ended early
-    path : file to write; its suffix chooses the format (.png, .svg, .pdf)
+    path : file to write, if any; its suffix chooses the format (.png, .svg, .pdf)
     """
     _check(Cs, gammas, error)
-    figure, kind = new_figure(
-        path, figsize=(1.8 + 0.62 * len(Cs), 1.6 + 0.46 * len(gammas)), layout="constrained"
+    kind = format_of(path)
+    figure = new_figure(
+        figsize=(1.8 + 0.62 * len(Cs), 1.6 + 0.46 * len(gammas)), layout="constrained"
     )
     axes = figure.subplots()
     percent = 100 * error
@@ -49,7 +57,7 @@ def error_map(
         color=INK,
         fontsize=12,
     )
-    save_figure(figure, path, kind)
+    return saved(figure, path, kind)
 
 
 def error_chart(Cs: np.ndarray, gammas: np.ndarray, error: np.ndarray) -> str:

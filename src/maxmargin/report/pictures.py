@@ -4,31 +4,37 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from maxmargin.problem import Progress
+from maxmargin.report.figures import INK, new_figure
 from maxmargin.report.runs import gap, runs
-from maxmargin.report.saving import new_figure, save_figure
+from maxmargin.report.saving import format_of, saved
 
-INK, PRIMAL, DUAL, GAP = "#333333", "#c2410c", "#1d4ed8", "#047857"
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PRIMAL, DUAL, GAP = "#c2410c", "#1d4ed8", "#047857"
 
 
 def training_curve(
     history: Sequence[Progress],
-    path: str | os.PathLike,
+    path: str | os.PathLike | None = None,
     tol: float | None = None,
     title: str | None = None,
-) -> None:
+) -> Figure:
     """Draw how primal and dual approached each other, and the gap between them on a log scale.
 
     Parameters
     ----------
     history : of a fitted estimator (`history_`); a line each for several problems
-    path : file to write; its suffix chooses the format (.png, .svg, .pdf)
+    path : file to write, if any; its suffix chooses the format (.png, .svg, .pdf)
     tol : drawn as the line the gap had to cross
     """
     if len(history) == 0:
         raise ValueError("the history is empty: fit the estimator before drawing its run")
-    figure, kind = new_figure(path, figsize=(7.2, 5.4), layout="constrained")
+    kind = format_of(path)
+    figure = new_figure(figsize=(7.2, 5.4), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     parts = runs(history)
     _draw_bounds(above, parts)
@@ -39,7 +45,7 @@ def training_curve(
         axes.grid(axis="y", color="#e5e5e5", linewidth=0.8)
         axes.set_axisbelow(True)
     figure.suptitle(title or summary(parts), color=INK, fontsize=12)
-    save_figure(figure, path, kind)
+    return saved(figure, path, kind)
 
 
 def summary(parts: list[list[Progress]]) -> str:

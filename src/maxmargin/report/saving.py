@@ -14,26 +14,22 @@ NEAR = 4096  # bytes from either end within which they do
 STARTS = (b"\x89PNG", b"<?xml", b"%PDF")
 
 
-def new_figure(path: str | os.PathLike, **options: Any) -> tuple[Any, str]:
-    """An empty figure, and the format that the ending of the name chooses."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError(
-            "drawing pictures needs matplotlib: pip install 'maxmargin[report]'"
-        ) from error
+def format_of(path: str | os.PathLike | None) -> str | None:
+    """The format that the ending of a name chooses; None where nothing is written."""
+    if path is None:
+        return None
     format = os.path.splitext(path)[1].lstrip(".").lower() or "png"
-    figure = Figure(**options)
-    if format not in figure.canvas.get_supported_filetypes():
+    if format not in FIELDS:
         raise ValueError(f"cannot draw {os.fspath(path)}: end its name in .png, .svg or .pdf")
-    return figure, format
+    return format
 
 
-def save_figure(figure: Any, path: str | os.PathLike, format: str) -> None:
-    """Write a picture; the file appears whole or not at all."""
-    metadata = {FIELDS[format]: MARK} if format in FIELDS else None
-    with write_atomically(path) as file:
-        figure.savefig(file, format=format, dpi=150, metadata=metadata)
+def saved(figure: Any, path: str | os.PathLike | None, format: str | None) -> Any:
+    """The figure, once it is written where a path was given; files appear whole or not at all."""
+    if path is not None and format is not None:
+        with write_atomically(path) as file:
+            figure.savefig(file, format=format, dpi=150, metadata={FIELDS[format]: MARK})
+    return figure
 
 
 def is_ours(path: str | os.PathLike) -> bool:

@@ -1,0 +1,119 @@
+"""Reports about fitted estimators, and how they show themselves in notebooks."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.report.markup import element
+from maxmargin.report.report import Report, make_report
+from maxmargin.report.subject import Search, Subject, describe_rows
+
+
+class Reporting:
+    """What every estimator says about itself once it is fitted."""
+
+    def report(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        qid: Any = None,
+        path: str | os.PathLike | None = None,
+        overwrite: bool = False,
+    ) -> Report:
+        """How the model was found and, given labelled rows, how good it is on them.
+
+        Parameters
+        ----------
+        X, y : rows to judge the model by, as in `score`; X may be a file
+        sample_weight, qid : of those rows
+        path : file to write the page to, if any
+        overwrite : whether `path` may replace a file that is no report
+
+        Returns
+        -------
+        Report
+            Shown by a notebook; `save` writes one HTML file, `figures` gives its pictures.
+        """
+        me: Any = self
+        check_is_fitted(me)
+        about: dict[str, Any] = {}
+        if X is not None:
+            given = me._scored(X, y, sample_weight, qid)
+            about = _judged(me, given.X, given.y) | {"weight": _array(given.weight)}
+            about["qid"] = _array(given.qid)
+        made = make_report(
+            Subject(
+                me.to_model(),
+                history=me.history_,
+                search=_search(me),
+                parameters=_plain(me.get_params(deep=False)),
+                name=type(me).__name__,
+                **about,
+            )
+        )
+        if path is not None:
+            made.save(path, overwrite=overwrite)
+        return made
+
+    def _repr_html_inner(self) -> str:
+        """scikit-learn's diagram and, once fitted, the certificate in words."""
+        inherited: Any = super()
+        return inherited._repr_html_inner() + self._certificate_html()
+
+    def _repr_mimebundle_(self, **options: Any) -> dict:
+        inherited: Any = super()
+        shown = inherited._repr_mimebundle_(**options)
+        if "text/html" in shown:
+            shown["text/html"] += self._certificate_html()
+        return shown
+
+    def _certificate_html(self) -> str:
+        certificate = getattr(self, "certificate_", None)
+        return "" if certificate is None else element("p", str(certificate))
+
+
+def _judged(estimator: Any, X: Any, y: Any) -> dict[str, Any]:
+    """What an estimator says about rows, beside the truth."""
+    predicted = np.asarray(estimator.predict(X))
+    score = estimator.decision_function(X) if hasattr(estimator, "decision_function") else None
+    probability = None
+    if hasattr(estimator, "predict_proba"):
+        found = np.asarray(estimator.predict_proba(X))
+        probability = found[:, 1] if found.ndim == 2 and found.shape[1] == 2 else None
+    rows = describe_rows(X if hasattr(X, "shape") or hasattr(X, "blocks") else np.asarray(X))
+    return {
+        "rows": rows,
+        "y": None if y is None else np.asarray(y),
+        "score": score,
+        "predicted": predicted,
+        "probability": probability,
+    }
+
+
+def _array(values: Any) -> np.ndarray | None:
+    return None if values is None else np.asarray(values)
+
+
+def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters that can be read: functions and generators by their type."""
+    return {
+        name: type(value).__name__ if callable(value) else value
+        for name, value in parameters.items()
+    }
+
+
+def _search(estimator: Any) -> Search | None:
+    """The errors of a cross-validation, from the attributes that searching estimators have."""
+    scores, Cs = getattr(estimator, "scores_", None), getattr(estimator, "Cs_", None)
+    if scores is None or Cs is None:
+        return None
+    gammas, error = getattr(estimator, "gammas_", None), 1.0 - np.asarray(scores)
+    if error.ndim == 2:  # (folds, Cs)
+        return Search(np.asarray(Cs), error.T[None])
+    return Search(np.asarray(Cs), error, np.asarray(gammas))

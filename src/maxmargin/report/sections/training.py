@@ -1,0 +1,213 @@
+"""What was trained, how good the answer is, and how it was reached."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin.problem import NO_BOUND, Status, enclose
+from maxmargin.report.charts import Axis, Chart, Section, Series, Table, line, rule
+from maxmargin.report.runs import gap, runs
+from maxmargin.report.sections.words import number, plain
+from maxmargin.report.subject import Subject, label_text
+
+MOST_PROBLEMS = 30  # certificates that are listed
+MOST_LINES = 6  # problems that are drawn
+
+KINDS = {
+    "linear": "A linear classifier",
+    "measure": "A linear classifier trained for a measure of all its labels",
+    "stream": "A linear classifier trained on a stream of rows",
+    "rank": "A linear ranking",
+    "ordinal": "A linear score with thresholds between ordered labels",
+    "kernel": "A kernel classifier",
+    "sparse-kernel": "A kernel classifier on a budget of basis vectors",
+}
+
+
+def machine(subject: Subject) -> Section:
+    """The kind of model, its solver and its parameters."""
+    model = subject.model
+    what = KINDS.get(subject.kind, f"A model of the kind {subject.kind}")
+    classes = subject.classes
+    facts = [["kind", subject.kind], ["solver", str(model.solver)]]
+    facts.append(["features", number(model.n_features)])
+    if classes is not None:
+        shown = ", ".join(label_text(label) for label in classes[:12].tolist())
+        facts.append(["classes", shown + (" ..." if len(classes) > 12 else "")])
+    parameters = model.parameters if subject.parameters is None else subject.parameters
+    facts += [
+        [name, plain(value)] for name, value in sorted(parameters.items()) if value is not None
+    ]
+    text = f"{what} on {number(model.n_features)} features, found by the solver {model.solver!r}."
+    return Section(
+        "What was trained", [text], tables=[Table("Parameters", ["name", "value"], facts)]
+    )
+
+
+def certificate(subject: Subject) -> Section | None:
+    """The certificate in words, and the numbers of every problem."""
+    found = subject.model.certificate
+    if found is None:
+        return Section(
+            "Certificate",
+            [
+                "This model came without a certificate: nothing is known about how good its "
+                "answer is."
+            ],
+        )
+    text = [f"{str(found)[0].upper()}{str(found)[1:]}.", _meaning(found)]
+    warnings = [] if found.status in (Status.OPTIMAL, Status.RULE_MET) else [_advice(found)]
+    problems = list(subject.model.certificates)[:MOST_PROBLEMS]
+    names = _problem_names(subject, len(problems))
+    rows = [
+        [
+            name,
+            f"{c.primal:.8g}",
+            f"{c.dual:.8g}",
+            f"{c.relative_gap:.2e}",
+            str(c.status),
+            number(c.n_iter),
+            f"{c.seconds:.3g}",
+        ]
+        for name, c in zip(names, problems)
+    ]
+    columns = ["problem", "primal", "dual", "relative gap", "status", "iterations", "seconds"]
+    left = len(subject.model.certificates) - len(problems)
+    title = "Bounds of each problem" + (f" (the first {len(problems)})" if left else "")
+    return Section("Certificate", text, tables=[Table(title, columns, rows)], warnings=warnings)
+
+
+def _meaning(certificate) -> str:
+    if (
+        not enclose(certificate.primal, certificate.dual)
+        or certificate.dual < NO_BOUND * certificate.primal
+    ):
+        return "No lower bound of use was found, so that the best possible objective is not known."
+    return (
+        f"The objective of this model is {certificate.primal:.8g}. No model of this kind, "
+        "with these "
+        f"parameters and on these rows, has an objective below {certificate.dual:.8g}. Both "
+        "numbers were "
+        "computed in float64 over all rows after training."
+    )
+
+
+def _advice(certificate) -> str:
+    asked = "" if certificate.tol is None else f" ({certificate.tol:g} was asked for)"
+    return (
+        f"The run ended before the tolerance was reached: its relative gap is "
+        f"{certificate.relative_gap:.2g}{asked}. Allow more iterations or time, or scale the "
+        "features."
+    )
+
+
+def _problem_names(subject: Subject, n: int) -> list[str]:
+    classes = subject.classes
+    if n == 1:
+        return ["all rows"]
+    if classes is not None and len(classes) == n:
+        return [f"{label_text(label)} against the rest" for label in classes.tolist()]
+    return [f"problem {k + 1}" for k in range(n)]
+
+
+def convergence(subject: Subject) -> Section | None:
+    """How primal and dual approached each other."""
+    if not subject.history:
+        return Section(
+            "Convergence",
+            [
+                "The course of the run is not kept in model files; a report made when a "
+                "model is trained shows it."
+            ],
+        )
+    parts = sorted(runs(subject.history), key=lambda part: -gap(part[-1]))
+    shown = parts[:MOST_LINES]
+    steps = max(part[-1].iteration for part in parts)
+    seconds = max(part[-1].seconds for part in parts)
+    text = [
+        f"{len(parts)} {'problem' if len(parts) == 1 else 'problems'}, at most {steps} "
+        f"iterations and {seconds:.3g} seconds each."
+    ]
+    if all(len(part) == 1 for part in parts):
+        text.append("Only the end of the run was recorded.")
+        return Section("Convergence", text, tables=[_moments([part[0] for part in shown])])
+    if len(parts) > len(shown):
+        text.append(f"The {len(shown)} that ended furthest from their optimum are drawn.")
+    return Section(
+        "Convergence", text, [_bounds_chart(shown[0]), _gap_chart(shown, _tolerance(subject))]
+    )
+
+
+def _tolerance(subject: Subject) -> float | None:
+    certificate = subject.model.certificate
+    return None if certificate is None else certificate.tol
+
+
+def _bounds_chart(part) -> Chart:
+    seconds = np.array([p.seconds for p in part])
+    primal, dual = np.array([p.primal for p in part]), np.array([p.dual for p in part])
+    first = max(0, int(np.searchsorted(-primal, -4 * max(primal[-1], 1e-300))))
+    low = max(float(dual.min()), float(dual[-1] - 3 * abs(primal[-1]))) if part else 0.0
+    high = float(min(primal.max(), max(4 * primal[-1], primal[-1] + 1e-12)))
+    limits = (low, high) if high > low else None
+    band = Series("area", seconds, primal, "", 5, base=dual)
+    best = f"It ends at {primal[-1]:.6g} with the bound at {dual[-1]:.6g}."
+    return Chart(
+        "Objective and bound",
+        "The objective of the best model falls over time and the bound that no model can go "
+        "below rises. " + best,
+        _seconds([part]),
+        Axis("objective", limits=limits),
+        [
+            band,
+            line(seconds, primal, "primal (this model)", 0),
+            line(seconds, dual, "dual (no model is below)", 1),
+        ],
+        _moments(part[min(first, len(part) - 1) :] or part),
+    )
+
+
+def _gap_chart(parts, tol: float | None) -> Chart:
+    series = [
+        line(
+            [p.seconds for p in part],
+            [gap(p) for p in part],
+            f"problem {k + 1}" if len(parts) > 1 else "",
+            2 + k,
+        )
+        for k, part in enumerate(parts)
+    ]
+    if tol:
+        series.append(rule(tol, f"tolerance {tol:g}"))
+    last = max(gap(part[-1]) for part in parts)
+    return Chart(
+        "Relative gap",
+        f"The relative duality gap on a logarithmic scale falls over time and ends at {last:.2g}.",
+        _seconds(parts),
+        Axis("relative gap", log=True),
+        series,
+        _moments(parts[0]),
+    )
+
+
+def _seconds(parts) -> Axis:
+    """Time since the start of a run."""
+    last = max(part[-1].seconds for part in parts)
+    return Axis("seconds", limits=(0.0, last) if last > 0 else None)
+
+
+def _moments(part, most: int = 12) -> Table:
+    kept = sorted({round(k) for k in np.linspace(0, len(part) - 1, min(most, len(part)))})
+    rows = [
+        [
+            number(p.iteration),
+            f"{p.seconds:.3g}",
+            f"{p.primal:.6g}",
+            f"{p.dual:.6g}",
+            f"{gap(p):.2e}",
+        ]
+        for p in (part[k] for k in kept)
+    ]
+    return Table(
+        "Moments of the run", ["iteration", "seconds", "primal", "dual", "relative gap"], rows
+    )
