@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from maxmargin.cli import fitting, kinds, options
+from maxmargin.cli import report as reports
 from maxmargin.cli.console import print_json, print_table, printable, warn
 from maxmargin.cli.fitting import Table
 from maxmargin.cli.options import Choices, Option
@@ -19,7 +20,7 @@ OPTIONS = (
     Option("-v --folds", "Parts to split into.", int, 5, "N", least=2),
     *(kinds.KIND, options.TOL, options.MAX_ITER, options.MAX_TIME),
     *(options.THREADS, options.FORMAT, options.TARGET, options.ZERO_BASED, options.DTYPE),
-    *(options.FORCE, options.QUIET, options.JSON),
+    *(options.REPORT, options.FORCE, options.QUIET, options.JSON),
     *(option for name in ("linear", "kernel") for option in kinds.KINDS[name].options),
 )
 OPTIONS = tuple(o for o in dict.fromkeys(OPTIONS) if o.name not in ("gamma", "from_disk"))
@@ -58,12 +59,15 @@ def cv(
         from maxmargin.report.saving import PICTURE
 
         outputs.check(choices.picture, PICTURE)
+    reports.check(outputs, choices.report)
     messages.now(f"reading {data}")
     dataset = rows.read(data, choices)
     plan = replace(plan, class_weight=fitting.class_weight_of(dataset, choices))
     found = machine.search(dataset, grid, plan, choices, messages)
-    if model is not None:  # checked before the work
-        save(fitting.with_columns(found.model, dataset), model, overwrite=True)
+    kept = fitting.with_columns(found.model, dataset)
+    if model is not None:
+        save(kept, model, overwrite=True)  # checked before the work
+    reported = reports.write(kept, dataset, choices, search=reports.search_of(found.facts))
     messages.clear()
     if choices.picture is not None and found.draw is not None:
         found.draw(choices.picture)
@@ -74,7 +78,9 @@ def cv(
         return
     show(found.report)
     if model is not None:
-        messages.say(f"model with {found.best} in {model}")
+        messages.say(f"model with {found.best} in {model}{reported}")
+    elif reported:
+        messages.say(f"best: {found.best}{reported}")
 
 
 def show(report: Table | str) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from maxmargin.cli.options import Choices
     from maxmargin.data import Dataset
+    from maxmargin.problem import Progress
 
 
 @dataclass(frozen=True)
@@ -66,11 +67,11 @@ class Found:
     draw: Callable[[str], object] | None = None
 
 
-def fit(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
-    """The model of labelled rows, and what there was to tell apart ("2 classes")."""
+def fit(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str, list[Progress]]:
+    """The model of labelled rows, what there was to tell apart ("2 classes"), and the run."""
     weighted = replace(plan, class_weight=class_weight_of(dataset, choices))
     trained, groups = kinds.machine(choices.kind).train(dataset, weighted, choices)
-    return with_columns(trained.model, dataset), groups
+    return with_columns(trained.model, dataset), groups, trained.history
 
 
 def class_weight_of(dataset: Dataset, choices: Choices) -> dict | str | None:

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from maxmargin import __version__
-from maxmargin.cli import convert, cv, demo, evaluate, export, info, predict, scale, train
+from maxmargin.cli import convert, cv, demo, evaluate, export, info, predict, report, scale, train
 from maxmargin.cli.commands import declare
 from maxmargin.cli.console import fail, printable, told
 from maxmargin.cli.liblinear import understood
@@ -65,7 +65,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (train, predict, evaluate, cv, convert, scale, export, info, demo):
+for module in (train, predict, evaluate, cv, convert, scale, export, info, report, demo):
     name = module.__name__.rpartition(".")[2]
     declare(app, name, getattr(module, name), module.OPTIONS, getattr(module, "EXAMPLES", ()))
 

@@ -140,6 +140,9 @@ FROM_DISK = Option(
 )  # fmt: skip
 READING = (FORMAT, TARGET, ZERO_BASED, DTYPE, THREADS)
 
+REPORT = Option(
+    "--report", "Also write a page of HTML about the model.", metavar="FILE", group=OUTPUT
+)
 FORCE = Option(
     "--force", "Write over any file, even one that holds something else.", bool, False, group=OUTPUT
 )

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from maxmargin.cli import cluster, fitting, kinds, options
+from maxmargin.cli import report as reports
 from maxmargin.cli.console import print_json, warn
 from maxmargin.cli.info import facts_of, plain_parameters
 from maxmargin.cli.options import Choices, Option
 from maxmargin.cli.outputs import Outputs, checkpoints
 from maxmargin.cli.progress import Messages
+
+if TYPE_CHECKING:
+    from maxmargin.problem import Progress
 
 SCHEDULER = Option(
     "--scheduler", "Train on a Dask cluster; TRAIN may be a folder or a pattern.", metavar="ADDRESS"
@@ -21,7 +26,7 @@ SCHEDULER = Option(
 OPTIONS = (
     *(kinds.KIND, options.C, options.TOL, options.MAX_ITER, options.MAX_TIME, options.THREADS),
     *(SCHEDULER, options.FORMAT, options.TARGET, options.ZERO_BASED, options.DTYPE),
-    *(options.FORCE, options.QUIET, options.JSON),
+    *(options.REPORT, options.FORCE, options.QUIET, options.JSON),
     *kinds.options("gammas", "picture"),
 )
 EXAMPLES = (
@@ -57,20 +62,25 @@ def train(
     outputs.check(path, MODEL_FILE)
     if choices.checkpoint is not None:
         outputs.check(choices.checkpoint, checkpoints())
+    reports.check(outputs, choices.report)
     if on_cluster:
         fitted = on_workers(files, choices, messages, path)
     else:
         fitted = here(data, plan, choices, messages)
     save(fitted.model, path, overwrite=True)  # checked before the work
+    reported = reports.write(fitted.model, fitted.dataset, choices, history=fitted.history)
     messages.clear()
     report_status(fitted.model.certificate, choices.tol)
-    messages.say(f"{fitted.summary()}; model in {path}")
+    messages.say(f"{fitted.summary()}; model in {path}{reported}")
     if choices.json:
         print_json(fitted.facts(choices.kind) | {"model": path})
 
 
 class Run:
     """A model, the rows it came from, and the seconds that went by."""
+
+    dataset: Any = None  # None on a cluster
+    history: Sequence[Progress] = ()
 
     def __init__(
         self, model: Any, shape: tuple[int, int], groups: str, start: float, read: float
@@ -113,8 +123,10 @@ def here(data: str, plan: Any, choices: Choices, messages: Messages) -> Run:
     dataset = rows.read_labelled(data, choices)
     read = time.perf_counter()
     with fitting.warnings_as_messages():
-        model, groups = fitting.fit(dataset, plan, choices)
-    return Run(model, rows.shape_of(dataset), groups, start, read)
+        model, groups, history = fitting.fit(dataset, plan, choices)
+    run = Run(model, rows.shape_of(dataset), groups, start, read)
+    run.dataset, run.history = dataset, history
+    return run
 
 
 def on_workers(files: list[str], choices: Choices, messages: Messages, path: str) -> Run:

@@ -101,7 +101,13 @@ def _most_confused(labels: np.ndarray, counts: np.ndarray) -> Table:
     for place in order:
         true, predicted = np.unravel_index(int(place), wrong.shape)
         if wrong[true, predicted] > 0:
-            rows.append([label_text(labels[true]), label_text(labels[predicted]), number(wrong[true, predicted])])
+            rows.append(
+                [
+                    label_text(labels[true]),
+                    label_text(labels[predicted]),
+                    number(wrong[true, predicted]),
+                ]
+            )
     return Table("Most frequent confusions", ["true", "predicted", "rows"], rows)
 
 

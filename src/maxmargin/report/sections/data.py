@@ -52,7 +52,10 @@ def _targets(subject: Subject) -> list[Table]:
     labels, place = np.unique(y, return_inverse=True)
     counts = np.bincount(place, weight)
     order = np.argsort(-counts, kind="stable")[:MOST_CLASSES]
-    rows = [[label_text(labels[j].item()), number(counts[j]), share(counts[j] / counts.sum())] for j in order]
+    rows = [
+        [label_text(labels[j].item()), number(counts[j]), share(counts[j] / counts.sum())]
+        for j in order
+    ]
     left = len(labels) - len(order)
     title = "Labels" + (f" (the {len(order)} most frequent of {len(labels)})" if left > 0 else "")
     return [Table(title, ["label", "weight" if weight is not None else "rows", "share"], rows)]

@@ -1,0 +1,96 @@
+"""``maxmargin report``, and the --report of `train` and `cv`: a model as one page of HTML."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from maxmargin.cli import options
+from maxmargin.cli.options import Choices, Option
+from maxmargin.cli.outputs import Outputs
+from maxmargin.cli.progress import Messages
+
+if TYPE_CHECKING:
+    from maxmargin.data import Dataset
+    from maxmargin.report import Search
+
+OPTIONS = (
+    Option(
+        "-o --output", "Default: the name of MODEL with .html.", metavar="FILE",
+        group=options.OUTPUT,
+    ),
+    *(options.THREADS, options.FORMAT, options.TARGET, options.QID, options.TEXT),
+    *(options.ZERO_BASED, options.DTYPE, options.FORCE, options.QUIET),
+)  # fmt: skip
+EXAMPLES = (("report spam.model test.svm -o report.html", "one page that loads nothing"),)
+
+
+def report(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help=options.MODEL_HELP)],
+    data: Annotated[
+        str | None, typer.Argument(metavar="TEST", help=options.DATA_HELP, show_default=False)
+    ] = None,
+    *,
+    choices: Choices,
+) -> None:
+    """Write a page about a model: its certificate, its weights and, with TEST, how good it is.
+
+    The page is one HTML file that loads nothing from anywhere.
+    """
+    from maxmargin.cli.rows import read_for
+    from maxmargin.models import load_model
+    from maxmargin.report import Subject, make_report
+    from maxmargin.report.judging import judged
+
+    name = os.path.basename(model)
+    path = choices.output or name + ".html"
+    check(Outputs([model] if data is None else [model, data], choices.force), path)
+    kept = load_model(model)
+    if data is None:
+        subject = Subject(kept, name=name)
+    else:
+        subject = judged(kept, read_for(kept, data, choices), choices.threads, name=name)
+    make_report(subject).save(path, overwrite=True)  # checked before the work
+    Messages(choices.quiet).say(f"report in {path}")
+
+
+def check(outputs: Outputs, path: str | None) -> None:
+    """Refuse a place where a report cannot go; None is no report."""
+    from maxmargin.report.report import REPORT_FILE
+
+    if path is not None:
+        outputs.check(path, REPORT_FILE)
+
+
+def write(model: Any, dataset: Dataset | None, choices: Choices, **about: Any) -> str:
+    """Write the page about a model that was just trained, on the rows it was trained on.
+
+    `dataset` is None for rows on a cluster; `about` are fields of a `Subject`. Returns what is
+    added to the message of the command.
+    """
+    if choices.report is None:
+        return ""
+    from maxmargin.report import Subject, make_report
+    from maxmargin.report.judging import judged
+
+    if dataset is None:
+        subject = Subject(model, **about)
+    else:
+        subject = judged(model, dataset, choices.threads, trained_on=True, **about)
+    make_report(subject).save(choices.report, overwrite=True)  # checked before the work
+    return f"; report in {choices.report}"
+
+
+def search_of(facts: dict[str, Any]) -> Search:
+    """What `cv` tried, from the facts that it prints."""
+    import numpy as np
+
+    from maxmargin.report import Search
+
+    Cs = np.asarray(facts["Cs"], dtype=np.float64)
+    if "errors" in facts:
+        gammas = np.asarray(facts["gammas"], dtype=np.float64)
+        return Search(Cs, np.asarray(facts["errors"], dtype=np.float64), gammas)
+    return Search(Cs, 1.0 - np.asarray(facts["scores"], dtype=np.float64).T[None])

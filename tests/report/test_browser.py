@@ -1,0 +1,95 @@
+"""A report in a real browser: it renders, in both colour schemes and on a phone, and asks nobody.
+
+Skips where there is no Chromium.
+"""
+
+from __future__ import annotations
+
+import http.server
+import shutil
+import struct
+import subprocess
+import threading
+
+import pytest
+
+from maxmargin import LinearSVC, data
+
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs Chromium on the PATH")
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    train, test = data.load_demo()
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    LinearSVC(C=0.1).fit(train.X, train.y).report(test.X, test.y, path=path)
+    return path
+
+
+def browse(folder, *options: str) -> subprocess.CompletedProcess:
+    profile = folder / "profile"
+    return subprocess.run(
+        [BROWSER, *FLAGS, f"--user-data-dir={profile}", *options],
+        capture_output=True,
+        timeout=90,
+    )
+
+
+def test_it_looks_different_in_the_dark_and_fits_a_phone(page, tmp_path):
+    shots = {}
+    for name, scheme, width in (("light", 1, 1000), ("dark", 0, 1000), ("phone", 1, 500)):
+        shot = tmp_path / f"{name}.png"
+        browse(
+            tmp_path,
+            f"--blink-settings=preferredColorScheme={scheme}",
+            f"--window-size={width},800",
+            f"--screenshot={shot}",
+            page.as_uri(),
+        )
+        shots[name] = shot.read_bytes()
+        assert struct.unpack(">I", shots[name][16:20])[0] == width
+    assert len(set(shots.values())) == 3
+
+
+def test_it_asks_nobody_for_anything(page, tmp_path):
+    asked = []
+
+    class Server(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            body = page.read_bytes() if self.path.endswith("/report.html") else b""
+            self.send_response(200 if body else 404)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        url = f"http://127.0.0.1:{server.server_port}/report.html"
+        proxy = f"--proxy-server=http://127.0.0.1:{server.server_port}"  # it would see the rest
+        done = browse(tmp_path, proxy, "--proxy-bypass-list=<-loopback>", "--dump-dom", url)
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+    assert b"Certificate" in done.stdout
+    pages = [path for path in asked if not path.endswith("favicon.ico")]
+    assert {path.rsplit("/", 1)[-1] for path in pages} == {"report.html"}
