@@ -167,12 +167,14 @@ class Settings:
 
 @dataclass
 class Solution:
-    """What a solver gives back; with `dual_variables` (a_i >= 0) where the method has them."""
+    """What a solver gives back; with `dual_variables` (a_i >= 0) where the method has them, and the
+    name of the `solver` where several may have worked."""
 
     w: np.ndarray
     certificate: Certificate
     history: list[Progress] = field(default_factory=list)
     dual_variables: np.ndarray | None = None
+    solver: str | None = None
 
 
 class Clock:

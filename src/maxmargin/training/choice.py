@@ -20,12 +20,7 @@ from maxmargin.losses.pointwise import LOSSES
 from maxmargin.parameters import one_of
 from maxmargin.problem import Settings, Solution
 
-SMALL_NNZ = 50_000
-STEPS, STEPS_FROM_SAMPLE = 10, 4  # of Newton on all rows, from nothing and from a sample's solution
-CORES = 2
-HARDNESS_ROWS = 5000  # are enough for a mean
-FETCH = 30  # entries that could be summed while a row comes from memory
-CACHED_NNZ = 2_000_000  # or does not: so many entries stay in a cache
+SMALL_COST = 4e6  # entries looked at in about a millisecond or two
 
 
 @dataclass(frozen=True)
@@ -78,6 +73,13 @@ def _newton(rows, loss, settings, start):
     return newton.solve(rows, loss, settings, start=known)
 
 
+def _by_progress(rows, loss, settings, start):
+    """`auto` on arrays."""
+    from maxmargin.solvers.linear import progress
+
+    return progress.solve(rows, loss, settings, u0=None if start is None else start.share)
+
+
 ARRAYS, BLOCKS, CLUSTER = "arrays in memory", "rows that stay on disk", "rows on a cluster"
 
 POINTWISE = tuple(LOSSES)
@@ -88,6 +90,14 @@ SOLVERS: dict[str, Solver] = {
     "cpa": Solver(_bundle("cpa"), "nothing but products and a subgradient"),
     "newton": Solver(_newton, "rows in memory and a pointwise loss", (ARRAYS,), POINTWISE),
 }
+
+
+def solve_with(
+    name: str, rows: Any, loss: Any, settings: Settings, start: Start | None
+) -> Solution:
+    """By a solver of the table, or by progress where that is what `auto` took."""
+    solve = _by_progress if name == "auto" else SOLVERS[name].solve
+    return solve(rows, loss, settings, start)
 
 
 def check_solver(name: Any, rows: str = ARRAYS, loss: str = "hinge") -> None:
@@ -104,25 +114,17 @@ def check_solver(name: Any, rows: str = ARRAYS, loss: str = "hinge") -> None:
 
 
 def pick_solver(rows: Any, loss: Any, name: str = "hinge") -> str:
-    """The method that should be fastest, by costs measured in entries of rows looked at.
+    """What `auto` takes: a method, or "auto" where progress decides (`solvers.linear.progress`).
 
-    Newton: a few passes and a Gram matrix a step, in parallel (on two cores, say: the choice
-    must not depend on how many a machine happens to have). Dual descent: about 4 + 10 C ||x||^2
-    epochs one after the other, whose visits in random order also cost the fetching of the rows.
-    Small problems take a millisecond either way: there the answer that needs no seed is better.
+    Newton where it is cheaper than to begin with anything else, and for small problems, which take
+    a millisecond either way: there the answer that needs no seed is better. Dual descent where
+    features are too many for Newton's linear systems.
     """
-    from maxmargin.solvers.linear import newton
+    from maxmargin.solvers.linear import newton, progress
 
     if not isinstance(rows, ArrayRows) or name not in POINTWISE:
         return "ocas"
     if rows.width > newton.DIRECT_WIDTH:
         return "dual"
-    if rows.nnz < SMALL_NNZ:
-        return "newton"
-    steps = STEPS_FROM_SAMPLE if newton.sample_steps(rows) else STEPS
-    newton_cost = steps * (3 * rows.nnz + newton.hessian_cost(rows)) / CORES
-    step = max(1, rows.n // HARDNESS_ROWS)
-    hardness = float(np.mean(np.abs(loss.q[::step]) * rows.subsample(step).squared_norms()))
-    fetch = FETCH if rows.nnz > CACHED_NNZ else 0
-    dual_cost = (4 + 10 * hardness) * (2 * rows.nnz + fetch * rows.n)
-    return "newton" if newton_cost < dual_cost else "dual"
+    small = progress.newton_cost(rows) <= SMALL_COST
+    return "newton" if small or progress.is_newton_cheaper_than_a_start(rows) else "auto"

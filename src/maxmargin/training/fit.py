@@ -27,7 +27,7 @@ from maxmargin.losses.base import Loss
 from maxmargin.parameters import Options, not_negative, positive
 from maxmargin.problem import Clock, Progress, Settings, Solution, Status
 from maxmargin.solvers.common.run import Interrupts, catch_interrupts
-from maxmargin.training.choice import ARRAYS, BLOCKS, SOLVERS, Start, check_solver, pick_solver
+from maxmargin.training.choice import ARRAYS, BLOCKS, Start, check_solver, pick_solver, solve_with
 
 MOST_SHARING = 16  # problems that share their passes over a file: each keeps planes of its own
 
@@ -133,7 +133,7 @@ class InMemory:
         self, loss: MakeLoss, solver: str, settings: Settings, start: Start | None, alone: bool
     ) -> Solution:
         pool = _core.Pool(self.threads if alone else 1, settings.stop)
-        return SOLVERS[solver].solve(self.rows.with_pool(pool), loss(pool), settings, start)
+        return solve_with(solver, self.rows.with_pool(pool), loss(pool), settings, start)
 
     def matvec(self, w: np.ndarray) -> np.ndarray:
         return self.rows.matvec(w)
@@ -166,7 +166,7 @@ class OnDisk:
         pool = _core.Pool(self.threads if alone else 1, settings.stop)
         with self.passes.member():
             rows = SourceRows(self.passes, pool)
-            solution = SOLVERS[solver].solve(rows, loss(pool), settings, start)
+            solution = solve_with(solver, rows, loss(pool), settings, start)
         self.source.check_unchanged()
         return solution
 
@@ -202,7 +202,7 @@ def fit(
             return _slim(place.solve(losses[k], solver, settings, start, at_once == 1))
 
         solutions = solve_all(solve_one, len(losses), at_once, plan.options, interrupts)
-    return Fitted(solutions, solver, place.d)
+    return Fitted(solutions, solutions[0].solver or solver, place.d)
 
 
 def _slim(solution: Solution) -> Solution:

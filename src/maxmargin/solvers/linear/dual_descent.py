@@ -14,6 +14,7 @@ line from the best one.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,10 +40,29 @@ DRIFT = 1e-9  # of ||w||^2 that rounding may have moved <w, v> by before w is ma
 EPOCHS = 100_000  # a run that needs more (C huge beside the rows) is another solver's task
 
 
+Watch = Callable[[float, float, int, int], bool]
+
+
+class HandOver(Exception):
+    """The watch asked to end: where another method can go on."""
+
+    def __init__(self, epochs: int) -> None:
+        super().__init__(f"after {epochs} epochs")
+        self.epochs = epochs
+        self.w = self.u = np.empty(0)
+
+
 def solve(
-    rows: ArrayRows, loss: Pointwise, settings: Settings, u0: np.ndarray | None = None
+    rows: ArrayRows,
+    loss: Pointwise,
+    settings: Settings,
+    u0: np.ndarray | None = None,
+    watch: Watch | None = None,
 ) -> Solution:
     """Maximises D until ``P - D <= tol P``. `u0` is a feasible starting point; 0 by default.
+
+    `watch` sees ``(gap foretold, D, rows visited, their entries)`` after every epoch. Where it says
+    True the run ends with `HandOver`.
 
     The result is a function of ``settings.seed``, whatever the number of threads: one takes the
     steps, and all share the gap checks.
@@ -67,9 +87,14 @@ def solve(
             if epochs >= most_epochs:
                 run.end(Status.MAX_ITER)
                 break
-            epochs += visit(descent, rows, checks, best.D, most_epochs - epochs)
+            epochs += visit(descent, rows, checks, best.D, most_epochs - epochs, watch)
             best.check_gap(rows, loss, descent, w)
             checks.made(best.point.P - best.D)
+    except HandOver as over:
+        assert descent is not None
+        descent.copy_dual(u)
+        over.epochs, over.w, over.u = over.epochs + epochs, w, u
+        raise
     except _core.Stopped:
         run.stopped()
     if descent is not None:
@@ -140,7 +165,12 @@ class GapChecks:
 
 
 def visit(
-    descent: _core.DualDescent, rows: ArrayRows, checks: GapChecks, D: float, most_epochs: int
+    descent: _core.DualDescent,
+    rows: ArrayRows,
+    checks: GapChecks,
+    D: float,
+    most_epochs: int,
+    watch: Watch | None = None,
 ) -> int:
     """Epochs over the rows not set aside, until a gap check is due; how many."""
     for epoch in range(most_epochs):
@@ -148,6 +178,8 @@ def visit(
         D += rise
         if checks.due(gap, D, visited, entries):
             return epoch + 1
+        if watch is not None and watch(gap, D, visited, entries):
+            raise HandOver(epoch + 1)
     return most_epochs
 
 
