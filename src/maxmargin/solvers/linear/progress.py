@@ -8,7 +8,8 @@ the same answer everywhere.
 
 Dual descent foretells its gap after every epoch. If the gap goes on to fall as it did over the
 later half of the epochs so far, so many epochs are left; where they cost more than Newton does,
-Newton goes on from w and the dual variables.
+Newton goes on from w and the dual variables. Early epochs visit all rows and tell little, so they
+are believed only once they have used a share of what Newton costs: a wrong start loses no more.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from maxmargin.solvers.linear import dual_descent, newton
 CORES = 2  # whatever a machine has: the choice must not depend on it
 STEPS, STEPS_FROM_SAMPLE = 12, 4  # of Newton on all rows, from dual descent and from a sample
 LEAST_EPOCHS = 2  # of which the first says little
+LEAST_SHARE = 0.1  # of Newton's cost that dual descent may use before its outlook is believed
 LEAST_WORK = 4  # epochs' worth: those, a gap check, and a fresh v
 FETCH = 30  # entries that could be summed while a row comes from memory
 CACHED_NNZ = 2_000_000  # or does not: so many entries stay in a cache
@@ -98,14 +100,15 @@ class Watch:
     def __init__(self, rows: ArrayRows, tol: float) -> None:
         self.rows, self.tol = rows, tol
         self.gaps: list[float] = []
-        self.newton_cost = newton_cost(rows)
+        self.spent, self.newton_cost = 0.0, newton_cost(rows)
 
     def __call__(self, gap: float, D: float, visited: int, entries: int) -> bool:
+        cost = epoch_cost(self.rows, entries, visited)
         self.gaps.append(gap)
-        if len(self.gaps) < LEAST_EPOCHS:
+        self.spent += cost
+        if len(self.gaps) < LEAST_EPOCHS or self.spent < LEAST_SHARE * self.newton_cost:
             return False
-        left = self.epochs_left(self.tol * (D + gap))
-        return left * epoch_cost(self.rows, entries, visited) > self.newton_cost
+        return self.epochs_left(self.tol * (D + gap)) * cost > self.newton_cost
 
     def epochs_left(self, target: float) -> float:
         """Epochs until the gap is `target`, at the rate of the later half of those so far."""
