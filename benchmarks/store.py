@@ -22,7 +22,7 @@ from benchmarks import machine, options, reports
 from benchmarks.command import plain_text
 from benchmarks.paths import BUILD
 from maxmargin import data
-from maxmargin.data.stream.sources import JoinedSource
+from maxmargin.data.stream.joined_source import JoinedSource
 
 FITTED = """
 import sys, warnings

@@ -8,7 +8,7 @@ from tests.solvers.brute_force import kernel_block
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
 from maxmargin.solvers.kernel.gram import Kernel
-from maxmargin.solvers.subspace.span import squared_norms
+from maxmargin.solvers.subspace.kernel_values import squared_norms
 
 KERNELS = [
     Kernel("rbf", 0.7),

@@ -14,7 +14,7 @@ from maxmargin.data.features import (
     Fourier,
     Own,
     Pairs,
-    Seen,
+    Stats,
     WeightedDegree,
     WordNgrams,
     feature_map,
@@ -31,7 +31,7 @@ def as_block(texts):
 
 
 def learned(features, X):
-    return features.learned(Seen().add(X))
+    return features.fitted(Stats().add(X))
 
 
 def weighted_degree(a, b, K):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from maxmargin import data
 from maxmargin.data.formats.content import Content
-from maxmargin.data.formats.reading import recognise
+from maxmargin.data.formats.reading import detect_format
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ from maxmargin.data.formats.reading import recognise
     ],
 )
 def test_text_is_recognised(text, format):
-    assert recognise(Content("text", np.frombuffer(text.encode(), np.uint8))) == format
+    assert detect_format(Content("text", np.frombuffer(text.encode(), np.uint8))) == format
 
 
 def test_a_label_then_a_tab_is_svmlight():

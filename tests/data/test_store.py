@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from maxmargin import _core, data
 from maxmargin.data import DataError
-from maxmargin.data.store.layout import KEY
+from maxmargin.data.store.description import KEY
 
 
 def rows(n=500, d=30, *, sparse=True, dtype=np.float32, seed=0):
@@ -34,11 +34,11 @@ def whole(source):
     else:
         X = join([b.X for b in blocks])
         X = X.toarray() if sp.issparse(X) else X
-    sides = [
+    metadata = [
         None if parts[0] is None else np.concatenate(parts)
         for parts in zip(*((b.y, b.weight, b.qid) for b in blocks))
     ]
-    return X, *sides
+    return X, *metadata
 
 
 @pytest.fixture
@@ -276,9 +276,9 @@ def test_a_store_replaced_while_it_is_in_use_is_noticed(stored):
 
 
 def test_a_newer_version_is_refused(stored, monkeypatch):
-    from maxmargin.data.store import layout as store_layout
+    from maxmargin.data.store import description
 
-    monkeypatch.setattr(store_layout, "VERSION", 0)
+    monkeypatch.setattr(description, "VERSION", 0)
     with pytest.raises(DataError, match="is a row store of version 1; expected at most 0; update"):
         data.open_source(stored)
 
@@ -298,7 +298,7 @@ def test_a_failed_conversion_leaves_nothing(path):
 
 
 def test_rows_of_different_columns_are_refused(path):
-    from maxmargin.data.stream.sources import JoinedSource
+    from maxmargin.data.stream.joined_source import JoinedSource
 
     X = np.eye(3, dtype=np.float32)
     first = data.ArraySource(X, np.arange(3))

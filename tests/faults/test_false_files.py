@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from maxmargin import StreamSVC, data
 from maxmargin.cli.main import app
-from maxmargin.data.store.layout import Description, Summary, type_names
+from maxmargin.data.store.description import Description, Summary, type_names
 from maxmargin.data.store.writing import _write
 
 

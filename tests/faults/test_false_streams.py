@@ -10,7 +10,7 @@ import pytest
 from maxmargin import StreamSVC, _core
 from maxmargin.data import ArraySource, Dataset, open_source, save, write_store
 from maxmargin.data.errors import DataError
-from maxmargin.data.store.layout import Summary
+from maxmargin.data.store.description import Summary
 
 N = 600
 

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from maxmargin import _core, data
 from maxmargin.data.arrays import ArrayRows
-from maxmargin.data.stream.source_rows import Passes, Product, SourceRows, read_sides
+from maxmargin.data.stream.source_rows import Passes, Product, SourceRows, read_metadata
 from maxmargin.losses import Hinge
 from maxmargin.problem import Status
 from maxmargin.solvers.linear import bundle
@@ -27,9 +27,9 @@ def problem(classes=2, sparse=True, n=600, d=20, dtype=np.float32):
 def stored(tmp_path):
     """Writes rows to a store of many blocks and opens it."""
 
-    def stored(X, y, **sides):
+    def stored(X, y, **metadata):
         path = tmp_path / "rows.arrow"
-        data.write_store(data.ArraySource(X, y, **sides), path, block_bytes=3000)
+        data.write_store(data.ArraySource(X, y, **metadata), path, block_bytes=3000)
         return data.open_source(path)
 
     return stored
@@ -76,8 +76,8 @@ def test_the_optimum_is_that_in_memory(stored, classes, solver, options):
     weight = np.random.default_rng(2).uniform(0, 2, len(y))
     plan = linear_plan(C=0.1, solver=solver, tol=1e-4, threads=2, **options)
     source = stored(X, y, weight=weight)
-    sides = read_sides(source)
-    here, there = train(X, y, plan, weight), train(source, sides.y, plan, sides.weight)
+    metadata = read_metadata(source)
+    here, there = train(X, y, plan, weight), train(source, metadata.y, plan, metadata.weight)
     assert len(here.model.certificates) == (1 if classes == 2 else classes)
     for ours, theirs in zip(there.model.certificates, here.model.certificates):
         assert ours.status is Status.OPTIMAL
@@ -179,9 +179,9 @@ def test_values_that_are_not_finite_are_refused(stored):
     X, y = problem(sparse=False)
     X[417, 3] = np.nan
     with pytest.raises(data.DataError, match="row 418 holds nan; expected finite numbers"):
-        read_sides(stored(X, y))
+        read_metadata(stored(X, y))
     with pytest.raises(data.DataError, match="row 418 holds nan; expected finite numbers"):
-        read_sides(stored(sp.csr_matrix(X), y))
+        read_metadata(stored(sp.csr_matrix(X), y))
 
 
 def test_a_file_that_changes_in_training_ends_it(tmp_path):

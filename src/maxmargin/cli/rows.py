@@ -67,13 +67,13 @@ def read_labelled(source: str, choices: Choices) -> Dataset:
 
 def leave_on_disk(source: str, choices: Choices) -> Dataset:
     """X is a source of blocks: only labels, weights and qid are in memory."""
-    from maxmargin.data.stream.source_rows import read_sides
+    from maxmargin.data.stream.source_rows import read_metadata
     from maxmargin.models.labels import whole_numbers
 
     dataset = as_source(source, choices)
-    sides = read_sides(cast(Any, dataset.X))
-    dataset.y = None if sides.y is None else whole_numbers(sides.y)
-    dataset.qid, dataset.weight = sides.qid, sides.weight
+    metadata = read_metadata(cast(Any, dataset.X))
+    dataset.y = None if metadata.y is None else whole_numbers(metadata.y)
+    dataset.qid, dataset.weight = metadata.qid, metadata.weight
     return dataset
 
 

@@ -14,8 +14,9 @@ from maxmargin.data.demo import load_demo
 from maxmargin.data.errors import DataError
 from maxmargin.data.formats.reading import open
 from maxmargin.data.formats.writing import save
+from maxmargin.data.stream.array_source import ArraySource
 from maxmargin.data.stream.blocks import Block, BlockSource, Strings
-from maxmargin.data.stream.sources import ArraySource, open_source
+from maxmargin.data.stream.sources import open_source
 
 __all__ = [
     "ArrayRows",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.data.stream.blocks import BlockSource
-from maxmargin.data.stream.source_rows import read_rows, read_sides
+from maxmargin.data.stream.source_rows import read_metadata, read_rows
 from maxmargin.data.stream.sources import open_source
 
 
@@ -70,17 +70,17 @@ def read_labelled(
     """
     source = opened(X, threads)
     refuse_beside(source, y, "y", "labels")
-    kept, sides = read_rows(source) if rows else (source, read_sides(source))
-    if sides.y is None:
+    kept, metadata = read_rows(source) if rows else (source, read_metadata(source))
+    if metadata.y is None:
         raise ValueError(
             f"{source.name}: has no labels: name their column "
             "(maxmargin.data.open_source(..., target=...))"
         )
     return Labelled(
         kept,
-        sides.y,
-        sides.weight if sample_weight is None else sample_weight,
-        sides.qid if qid is None else qid,
+        metadata.y,
+        metadata.weight if sample_weight is None else sample_weight,
+        metadata.qid if qid is None else qid,
         source.feature_names,
         source.index_base,
         source.d,

@@ -10,8 +10,8 @@ import numpy as np
 
 from maxmargin.data.features import feature_map
 from maxmargin.data.limits import parse_bytes
+from maxmargin.data.stream.array_source import ArraySource
 from maxmargin.data.stream.blocks import BlockSource, Strings
-from maxmargin.data.stream.sources import ArraySource
 from maxmargin.estimators.base import Classifier, WithIntercept, check_labels, parameters
 from maxmargin.estimators.sources import opened, refuse_beside
 from maxmargin.training.stream import StreamPlan, train_stream

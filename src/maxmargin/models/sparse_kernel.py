@@ -28,7 +28,7 @@ from maxmargin.models.kernel import KernelFunction, KernelPredictor, is_finite
 from maxmargin.solvers.kernel.gram import Kernel
 from maxmargin.solvers.kernel.two_variable import KernelCertificate
 from maxmargin.solvers.subspace.bounds import Bounds
-from maxmargin.solvers.subspace.span import kernel_tiles
+from maxmargin.solvers.subspace.kernel_values import kernel_tiles
 
 
 class BoundsOfProblems(Field):

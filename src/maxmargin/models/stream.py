@@ -13,8 +13,8 @@ import numpy as np
 from maxmargin import _core
 from maxmargin.data.cpus import granted_cpus
 from maxmargin.data.features import FeatureMap, unpack
+from maxmargin.data.stream.array_source import ArraySource
 from maxmargin.data.stream.blocks import Strings
-from maxmargin.data.stream.sources import ArraySource
 from maxmargin.models.contents import Contents, Field, Words, stored
 from maxmargin.models.linear import LinearModel
 

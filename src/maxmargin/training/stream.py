@@ -92,7 +92,7 @@ def train_stream(source: BlockSource, plan: StreamPlan) -> TrainedStream:
     with catch_interrupts() as interrupts:
         stop = interrupts.new_stop(plan.options.max_time)
         labels = Labels.known(source, plan.features) or Labels.scanned(source, plan.features, stop)
-        features = plan.features.learned(labels.seen) if plan.features is not None else None
+        features = plan.features.fitted(labels.stats) if plan.features is not None else None
         costs = plan.C * class_factors(labels.classes, labels.totals, plan.class_weight)
         packing = Packing(source, features, plan.bias, labels, costs)
         classes = labels.classes

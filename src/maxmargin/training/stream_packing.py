@@ -14,7 +14,7 @@ import numpy as np
 from maxmargin import _core
 from maxmargin.data.arrays import view
 from maxmargin.data.errors import DataError
-from maxmargin.data.features import FeatureMap, Seen
+from maxmargin.data.features import FeatureMap, Stats
 from maxmargin.data.stream.blocks import Block, BlockSource, Strings
 from maxmargin.solvers.streaming.checkpoint import RowsSeen
 from maxmargin.training.targets import check_classes
@@ -26,7 +26,7 @@ class Labels:
 
     classes: np.ndarray
     totals: np.ndarray
-    seen: Seen
+    stats: Stats
 
     def __post_init__(self) -> None:
         check_classes(self.classes)
@@ -42,18 +42,18 @@ class Labels:
         description: Any = getattr(source, "description", None)
         if summary is None or "sample_weight" in description.columns:
             return None
-        if features is not None and features.learns and source.kind == "strings":
+        if features is not None and features.needs_stats and source.kind == "strings":
             return None
         if not _make_sense(summary.labels, source.n):
             return None
         classes, counts = zip(*summary.labels)
-        return cls(np.array(classes), np.array(counts, dtype=np.float64), Seen(source.d))
+        return cls(np.array(classes), np.array(counts, dtype=np.float64), Stats(source.d))
 
     @classmethod
     def scanned(cls, source: BlockSource, features: FeatureMap | None, stop: _core.Stop) -> Labels:
         """One pass over the source."""
         totals: dict[Any, float] = {}
-        seen, dtype = Seen(source.d), np.dtype(np.int64)
+        stats, dtype = Stats(source.d), np.dtype(np.int64)
         for block in source.blocks():
             if stop.poll() and stop.reason == _core.StopReason.interrupted:
                 raise KeyboardInterrupt(
@@ -63,12 +63,12 @@ class Labels:
             for label, total in zip(found.tolist(), np.bincount(codes, weights_of(block))):
                 totals[label] = totals.get(label, 0.0) + float(total)
             dtype = found.dtype if dtype.kind != "U" else dtype
-            if features is not None and features.learns:
-                seen.add(block.X)
+            if features is not None and features.needs_stats:
+                stats.add(block.X)
         classes = np.array(sorted(totals))
         if classes.dtype.kind != "U" and dtype.kind != "O":
             classes = classes.astype(dtype)
-        return cls(classes, np.array([totals[label] for label in classes.tolist()]), seen)
+        return cls(classes, np.array([totals[label] for label in classes.tolist()]), stats)
 
 
 def _make_sense(labels: list[list[Any]] | None, n: int) -> bool:
@@ -136,7 +136,7 @@ class Packing:
             self.format = _core.row_format(view(X, bias), bias, core)
 
     def _compact(self, X: Any) -> Any:
-        return X if self.features is None else self.features.at_reading(X)
+        return X if self.features is None else self.features.transform_block(X)
 
     # ------------------------------------------------------------ called by the reader's thread
 

@@ -31,8 +31,9 @@ from maxmargin.solvers.kernel.coding import coding_of
 from maxmargin.solvers.kernel.gram import KERNELS, Kernel
 from maxmargin.solvers.subspace import subspace_pursuit
 from maxmargin.solvers.subspace.basis_choice import BASES, check_preimages, choice_of
+from maxmargin.solvers.subspace.kernel_values import diagonal
 from maxmargin.solvers.subspace.preimages import Search
-from maxmargin.solvers.subspace.span import Subspace, diagonal
+from maxmargin.solvers.subspace.span import Subspace
 from maxmargin.solvers.subspace.subspace_pursuit import Stage
 from maxmargin.training.kernel import check_gamma, gamma_of
 from maxmargin.training.targets import labels_of

@@ -89,7 +89,7 @@ def open(
     content = read_content(source)
     if not content.size:
         raise DataError(f"{content.name}: is empty; expected at least one row of data")
-    kind = format or recognise(content)
+    kind = format or detect_format(content)
     if kind == "fasta":
         raise DataError(
             f"{content.name}: is FASTA, whose rows are strings; expected rows of numbers; train on "
@@ -145,7 +145,7 @@ _SVMLIGHT_LINE = re.compile(r"\s*[^\s:]+\s+(qid|\d+):[^\s:,;]*(\s|$)")
 _ENTRY_LIKE = re.compile(r"\s*\S+\s+[^\s:]+:\S*(\s|$)")
 
 
-def recognise(content: Content) -> str:
+def detect_format(content: Content) -> str:
     """The format of some bytes."""
     first = content.head[:8].tobytes()
     if first.startswith(b"PAR1"):

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from maxmargin.data.dataset import Dataset
 from maxmargin.data.errors import DataError
-from maxmargin.data.store.layout import INDICES_NAME, Description, Summary
+from maxmargin.data.store.description import INDICES_NAME, Description, Summary
 from maxmargin.data.stream.blocks import Block, Strings
 
 FEW_LABELS = 1000
@@ -109,11 +109,11 @@ class StoredRows:
         if self._is_sparse:
             shape = (self.n, self._description.features)
             X = sp.csr_matrix(X, shape, copy=False)
-        sides = {key: np.concatenate(parts) for key, parts in self._sides.items() if parts}
+        metadata = {key: np.concatenate(parts) for key, parts in self._sides.items() if parts}
         return Dataset(
             X,
             feature_names=self._description.feature_names,
             index_base=self._description.index_base,
             source=name,
-            **sides,
+            **metadata,
         )

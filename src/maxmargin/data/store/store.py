@@ -24,7 +24,8 @@ from maxmargin.data.errors import DataError
 from maxmargin.data.formats.arrow_messages import Place, Read, footer_of, reader_of, size_of
 from maxmargin.data.formats.content import Content
 from maxmargin.data.limits import check_unpacked
-from maxmargin.data.store.layout import FORMAT, KEY, Description, Summary, block_of
+from maxmargin.data.store.description import FORMAT, KEY, Description, Summary
+from maxmargin.data.store.layout import block_of
 from maxmargin.data.store.rows import LabelCounts, StoredRows, entries_of
 from maxmargin.data.stream.blocks import Block
 from maxmargin.data.stream.fingerprints import WatchedFile, as_bytes

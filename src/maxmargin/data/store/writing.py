@@ -17,7 +17,8 @@ import scipy.sparse as sp
 from maxmargin import _core
 from maxmargin.data.atomic_files import write_atomically
 from maxmargin.data.errors import DataError
-from maxmargin.data.store.layout import Description, Summary, batch_of, schema_of
+from maxmargin.data.store.description import Description, Summary
+from maxmargin.data.store.layout import batch_of, schema_of
 from maxmargin.data.store.rows import LabelCounts, entries_of
 from maxmargin.data.store.shuffling import shuffled
 from maxmargin.data.stream.blocks import BLOCK_BYTES, Block, BlockSource, Strings

@@ -149,7 +149,7 @@ class SourceRows:
 
 
 @dataclass(frozen=True)
-class Sides:
+class RowMetadata:
     """What a source says about its rows, apart from the rows themselves."""
 
     y: np.ndarray | None
@@ -157,17 +157,17 @@ class Sides:
     qid: np.ndarray | None
 
 
-def read_rows(source: BlockSource) -> tuple[Any, Sides]:
+def read_rows(source: BlockSource) -> tuple[Any, RowMetadata]:
     """All rows in memory, and what the source says about them: one pass."""
     blocks: list[Any] = []
-    sides = read_sides(source, blocks.append)
+    metadata = read_metadata(source, blocks.append)
     return (
         sp.vstack(blocks, format="csr") if sp.issparse(blocks[0]) else np.concatenate(blocks),
-        sides,
+        metadata,
     )
 
 
-def read_sides(source: BlockSource, take: Callable[[Any], None] | None = None) -> Sides:
+def read_metadata(source: BlockSource, take: Callable[[Any], None] | None = None) -> RowMetadata:
     """Labels, weights and query numbers of all rows: one pass, which also looks at every value.
 
     `take` is given the rows of each block.
@@ -183,7 +183,7 @@ def read_sides(source: BlockSource, take: Callable[[Any], None] | None = None) -
         if take is not None:
             take(block.X)
         parts.append([_kept(side) for side in (block.y, block.weight, block.qid)])
-    return Sides(*(_joined(source, side) for side in zip(*parts)))
+    return RowMetadata(*(_joined(source, side) for side in zip(*parts)))
 
 
 def _kept(side: np.ndarray | None) -> np.ndarray | None:

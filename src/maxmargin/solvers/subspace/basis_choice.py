@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.solvers.kernel.gram import Kernel
+from maxmargin.solvers.subspace.kernel_values import diagonal, is_wide
 from maxmargin.solvers.subspace.preimages import (
     KERNELS_WITH_PREIMAGES,
     Residual,
@@ -24,7 +25,7 @@ from maxmargin.solvers.subspace.preimages import (
     pre_image,
     sample_of,
 )
-from maxmargin.solvers.subspace.span import Subspace, diagonal, is_wide
+from maxmargin.solvers.subspace.span import Subspace
 from maxmargin.solvers.subspace.span_residual import SpanResidual
 
 BASES = ("free", "training", "nystroem", "cholesky")

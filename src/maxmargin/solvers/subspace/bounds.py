@@ -37,7 +37,8 @@ from maxmargin.solvers.subspace.certificate import (
     kernel_error,
     scaled_dual,
 )
-from maxmargin.solvers.subspace.span import Subspace, diagonal, is_wide, kernel_tiles
+from maxmargin.solvers.subspace.kernel_values import diagonal, is_wide, kernel_tiles
+from maxmargin.solvers.subspace.span import Subspace
 
 BLOCK = 2048  # rows and columns of kernel values at a time
 VALUE_WORK = 16  # multiplications that an exponential is worth

@@ -26,14 +26,14 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from maxmargin import _core
 from maxmargin.losses.base import Loss
 from maxmargin.solvers.kernel.gram import Kernel
-from maxmargin.solvers.subspace.span import (
-    Subspace,
+from maxmargin.solvers.subspace.kernel_values import (
     diagonal,
     exponent_error,
     is_wide,
     kernel_tiles,
     squared_norms,
 )
+from maxmargin.solvers.subspace.span import Subspace
 
 ROUNDINGS = 16 * np.finfo(float).eps  # relative error of a kernel value and of sums of them
 

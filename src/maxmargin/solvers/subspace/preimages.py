@@ -24,13 +24,13 @@ import scipy.sparse as sp
 
 from maxmargin import _core
 from maxmargin.solvers.kernel.gram import Kernel
-from maxmargin.solvers.subspace.span import (
-    Subspace,
+from maxmargin.solvers.subspace.kernel_values import (
     diagonal,
     is_wide,
     kernel_of_products,
     squared_norms,
 )
+from maxmargin.solvers.subspace.span import Subspace
 
 KERNELS_WITH_PREIMAGES = ("rbf", "poly", "linear")
 NOTHING = 1e-5  # |f(b)| below this share of sum_q |v_q| sqrt(k(b, b) k(t, t)) is rounding error

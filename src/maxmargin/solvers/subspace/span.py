@@ -19,7 +19,6 @@ errors and nothing else, and it is refused.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,145 +26,21 @@ from scipy.linalg import solve_triangular
 
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
-from maxmargin.solvers.kernel.blas import blas_threads
 from maxmargin.solvers.kernel.gram import (
-    DENSE_ADVANTAGE,
     Kernel,
-    Products,
-    centre_of,
-    tiles,
+)
+from maxmargin.solvers.subspace.kernel_values import (
+    diagonal,
+    few_digits_will_do,
+    is_wide,
+    kernel_of_products,
+    squared_norms,
 )
 
 DEPENDENT = 1e-6  # smallest rho^2 / k(b, b): coordinates in float32 leave few digits below it
 FEW_COORDINATES = 2**18  # they are float64: all in a cache, and digits for large C
 FLOAT32_RANGE = 1e60  # of kernel values whose roots are coordinates within the range of float32
-EXPONENT_DIGITS = 1e-12  # largest error of an exponent for which distances come from products
-TILE_VALUES = 2**19  # kernel values of a tile: they stay in a cache
-SLAB_VALUES = 2**23  # numbers of vectors that are copied for products at a time
-FEW_ROWS = 64  # for fewer rows sparse vectors are not worth making dense
 DENSE_SHARE = 1 / 3  # of non-zeros, above which basis vectors are kept dense
-
-
-def is_wide(X) -> bool:
-    """Whether rows are so sparse that dense copies of a few of them would be a burden."""
-    return sp.issparse(X) and X.shape[1] > DENSE_ADVANTAGE * X.nnz / max(X.shape[0], 1)
-
-
-def kernel_of_products(kernel: Kernel, products: np.ndarray, left, right) -> np.ndarray:
-    """``k(a, b)`` from ``<a, b>`` and the squared norms of a and b, which broadcast."""
-    if kernel.name == "linear":
-        return products
-    if kernel.name == "poly":
-        return (kernel.gamma * products + kernel.coef0) ** kernel.degree
-    squares = np.maximum(left + right - 2 * products, 0.0)
-    return np.exp(-kernel.gamma * (squares if kernel.name == "rbf" else np.sqrt(squares)))
-
-
-def diagonal(kernel: Kernel, norms):
-    """``k(x, x)`` from ``||x||^2``, in float64."""
-    return kernel_of_products(kernel, norms, norms, norms)
-
-
-def squared_norms(A) -> np.ndarray:
-    """``||a||^2`` for every row."""
-    if sp.issparse(A):
-        return np.asarray(A.multiply(A).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", A, A)
-
-
-def few_digits_will_do(kernel: Kernel, norms: np.ndarray) -> bool:
-    """Whether a search may work on these rows in float32: the exponent of a kernel of the distance
-    is exact to ``gamma ||x||^2`` roundings."""
-    largest = float(norms.max(initial=0.0))
-    exact = not kernel.of_distance or kernel.gamma * largest * 2.0**-24 < 1e-3
-    return exact and 1e-20 < largest < 1e20
-
-
-def kernel_tiles(
-    X, vectors, kernel: Kernel, pool: _core.Pool
-) -> Iterator[tuple[slice, slice, np.ndarray]]:
-    """``(rows, of vectors, k(x_i, b_j))`` over tiles of all pairs: one product of BLAS each.
-
-    The values are float64, and valid until the next tile. Dense points of a kernel of the distance
-    are taken about the mean of the b_j: that changes no distance and keeps more of its digits.
-    Where products would lose too many all the same, distances are summed directly.
-    """
-    if vectors.shape[0] == 0:
-        return
-    X = X.tocsr() if sp.issparse(X) else X
-    densify = sp.issparse(X) and not is_wide(X)
-    centre = None
-    if kernel.of_distance and not sp.issparse(X) and not sp.issparse(vectors):
-        centre = centre_of(vectors)
-    with blas_threads(pool):
-        for first, last in tiles(vectors.shape[0], slab_size(X, vectors)):
-            right = factor_of(X, vectors[first:last], centre)
-            size = int(np.clip(TILE_VALUES // (last - first), 256, 8192))
-            products = Products(min(size, X.shape[0]), last - first, pool)
-            norms = squared_norms(right)
-            for begin, end in tiles(X.shape[0], size):
-                left = X[begin:end].toarray() if densify else X[begin:end]
-                if centre is None:
-                    left = left.astype(np.float64, copy=False)
-                else:
-                    left = np.subtract(left, centre, dtype=np.float64)
-                own = squared_norms(left)
-                if sp.issparse(left) or products_will_do(kernel, own, norms):
-                    K = products(left, right)
-                    _core.kernel_values(kernel.function, K, own, norms, pool)
-                else:
-                    K = direct_values(kernel, left, right, pool)
-                yield slice(begin, end), slice(first, last), K
-
-
-def exponent_error(kernel: Kernel, largest: float) -> float:
-    """How far the exponent of a kernel of the distance can be off, if distances come from products
-    of points with squared norms up to `largest`."""
-    error = 2.0**-50 * largest
-    return kernel.gamma * (error if kernel.name == "rbf" else math.sqrt(error))
-
-
-def products_will_do(kernel: Kernel, *norms: np.ndarray) -> bool:
-    """Whether kernel values from products of such points have their digits."""
-    if not kernel.of_distance:
-        return True
-    largest = max(float(some.max(initial=0.0)) for some in norms)
-    return exponent_error(kernel, largest) <= EXPONENT_DIGITS
-
-
-def direct_values(kernel: Kernel, left: np.ndarray, right, pool: _core.Pool) -> np.ndarray:
-    """``k(x_i, b_j)`` of dense points by the sums of squared differences."""
-    right = np.ascontiguousarray(right.toarray() if sp.issparse(right) else right)
-    out = np.empty((len(right), len(left)))
-    rows = ArrayRows(left, pool=pool)
-    norms, own = squared_norms(left), squared_norms(right)
-    _core.kernel_columns(kernel.function, rows.core, norms, right, own, out, pool)
-    return out.T
-
-
-def stay_sparse(X, vectors) -> bool:
-    """Whether vectors are better not made dense: next to nothing is in them, or X is small."""
-    return is_wide(vectors) or (sp.issparse(vectors) and X.shape[0] < FEW_ROWS)
-
-
-def slab_size(X, vectors) -> int:
-    """How many vectors at a time: all, unless they are copied for the product."""
-    k, d = vectors.shape
-    copied = (sp.issparse(vectors) or is_wide(X)) and not stay_sparse(X, vectors)
-    return max(1, min(k, SLAB_VALUES // d)) if copied else k
-
-
-def factor_of(X, vectors, centre: np.ndarray | None):
-    """Some vectors in float64 for products with X: CSR or dense.
-
-    Dense beside sparse X by columns: the product with the transpose would copy them so each time.
-    """
-    if stay_sparse(X, vectors):
-        return vectors.astype(np.float64, copy=False)
-    if sp.issparse(vectors):
-        return vectors.toarray(order="F").astype(np.float64, copy=False)
-    dense = np.asarray(vectors, dtype=np.float64, order="F" if sp.issparse(X) else None)
-    return dense if centre is None else dense - centre
 
 
 class Basis:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin.solvers.subspace.kernel_values import kernel_of_products
 from maxmargin.solvers.subspace.preimages import (
     Sample,
     SampledResidual,
@@ -24,7 +25,7 @@ from maxmargin.solvers.subspace.preimages import (
     trimmed,
     used_columns,
 )
-from maxmargin.solvers.subspace.span import Subspace, kernel_of_products
+from maxmargin.solvers.subspace.span import Subspace
 
 
 def narrowed(X: sp.csr_matrix, columns: np.ndarray) -> sp.csr_matrix:

@@ -1,0 +1,3 @@
+#include "tests/testing.hpp"
+
+int main() { return maxmargin::testing::run_all(); }
