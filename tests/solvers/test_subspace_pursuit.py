@@ -12,8 +12,7 @@ from maxmargin.solvers.kernel.gram import Kernel, kernel_matrix
 from maxmargin.solvers.kernel.sources import MatrixSource
 from maxmargin.solvers.kernel.two_variable import BinaryProblem, Method
 from maxmargin.solvers.kernel.two_variable import solve as solve_exactly
-from maxmargin.solvers.subspace import span as subspace_module
-from maxmargin.solvers.subspace import subspace_pursuit
+from maxmargin.solvers.subspace import kernel_values, subspace_pursuit
 from maxmargin.solvers.subspace.basis_choice import choice_of
 from maxmargin.solvers.subspace.preimages import Search
 from maxmargin.solvers.subspace.span import Subspace
@@ -223,10 +222,10 @@ def test_kernel_tiles_are_kernel_values(rows, vectors, monkeypatch):
     X = X.toarray() if rows == "dense" else X
     V = rng.normal(size=(7, 2000)) * (rng.random((7, 2000)) < (0.005 if vectors == "thin" else 0.3))
     V = V if vectors == "dense" else sp.csr_matrix(V)
-    monkeypatch.setattr(subspace_module, "SLAB_VALUES", 3 * 2000)
+    monkeypatch.setattr(kernel_values, "SLAB_VALUES", 3 * 2000)
     K, slabs = np.empty((X.shape[0], 7)), set()
     kernel = Kernel("rbf", 0.01)
-    for part, columns, values in subspace_module.kernel_tiles(X, V, kernel, _core.Pool(1)):
+    for part, columns, values in kernel_values.kernel_tiles(X, V, kernel, _core.Pool(1)):
         K[part, columns] = values
         slabs.add((columns.start, columns.stop))
     copied = {(0, 3), (3, 6), (6, 7)}
