@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from maxmargin.estimators.measure import MeasureSVC
     from maxmargin.estimators.ordinal import OrdinalSVC
     from maxmargin.estimators.rank import RankSVM
+    from maxmargin.estimators.regression import LinearSVR, LinearSVRCV
     from maxmargin.estimators.sparse_kernel import SparseKernelSVC
     from maxmargin.estimators.stream import StreamSVC
 
@@ -21,6 +22,8 @@ __all__ = [
     "KernelSVCCV",
     "LinearSVC",
     "LinearSVCCV",
+    "LinearSVR",
+    "LinearSVRCV",
     "MeasureSVC",
     "OrdinalSVC",
     "RankSVM",
@@ -40,6 +43,8 @@ _HOMES = {
     "KernelSVCCV": "maxmargin.estimators.kernel",
     "LinearSVC": "maxmargin.estimators.linear",
     "LinearSVCCV": "maxmargin.estimators.linear_cv",
+    "LinearSVR": "maxmargin.estimators.regression",
+    "LinearSVRCV": "maxmargin.estimators.regression",
     "MeasureSVC": "maxmargin.estimators.measure",
     "OrdinalSVC": "maxmargin.estimators.ordinal",
     "RankSVM": "maxmargin.estimators.rank",

@@ -39,6 +39,13 @@ def classes(labels=(0, 1)) -> Rows:
     return Rows(X, np.asarray(labels)[places])
 
 
+def values() -> Rows:
+    rows = classes()
+    rng = np.random.default_rng(1)
+    y = rows.X @ rng.normal(size=FEATURES) + 0.3 * rng.normal(size=ROWS)
+    return Rows(rows.X, np.round(y * 64) / 64)
+
+
 def grades() -> Rows:
     return classes((0, 1, 2))
 
@@ -74,7 +81,17 @@ MACHINES = {
     "LinearSVC": Machine(maxmargin.LinearSVC, classes, "linear"),
     "LinearSVC-dual": Machine(_with(maxmargin.LinearSVC, solver="dual"), classes),
     "LinearSVC-ocas": Machine(_with(maxmargin.LinearSVC, solver="ocas"), classes),
+    "LinearSVC-logistic": Machine(_with(maxmargin.LinearSVC, loss="logistic"), classes),
+    "LinearSVC-squared-hinge": Machine(_with(maxmargin.LinearSVC, loss="squared_hinge"), classes),
     "LinearSVCCV": Machine(_with(maxmargin.LinearSVCCV, Cs=[0.1, 1.0], cv=3), classes),
+    "LinearSVR": Machine(maxmargin.LinearSVR, values, "regression"),
+    "LinearSVR-quantile": Machine(
+        _with(maxmargin.LinearSVR, loss="quantile", quantile=0.7), values
+    ),
+    "LinearSVR-huber-dual": Machine(
+        _with(maxmargin.LinearSVR, loss="huber", solver="dual"), values
+    ),
+    "LinearSVRCV": Machine(_with(maxmargin.LinearSVRCV, Cs=[0.1, 1.0], cv=3), values),
     "RankSVM": Machine(maxmargin.RankSVM, queries, "rank"),
     "OrdinalSVC": Machine(maxmargin.OrdinalSVC, grades, "ordinal"),
     "MeasureSVC": Machine(
@@ -116,3 +133,9 @@ def write_svmlight(path, given: Rows, weight: np.ndarray | None = None) -> None:
         entries = " ".join(f"{j + 1}:{value!r}" for j, value in enumerate(row.tolist()) if value)
         lines.append(f"{label}{query} {entries}")
     path.write_text("\n".join(lines) + "\n")
+
+
+def scores_of(estimator: Any, X: Any) -> np.ndarray:
+    """Decision values, or what a regression predicts."""
+    method = "decision_function" if hasattr(estimator, "decision_function") else "predict"
+    return np.asarray(getattr(estimator, method)(X))

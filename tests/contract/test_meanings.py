@@ -10,13 +10,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin.problem import Status
 
-from .machines import MACHINES, Rows, taking
+from .machines import MACHINES, Rows, scores_of, taking
 
 FITS = [name for name in MACHINES if not name.endswith("CV")]
 
 
 def scores(model, rows: Rows) -> np.ndarray:
-    return np.asarray(model.decision_function(rows.X))
+    return np.asarray(scores_of(model, rows.X))
 
 
 @pytest.mark.parametrize("machine", MACHINES)

@@ -40,7 +40,7 @@ def demo(
     outputs.check(picture, PICTURE)
     training, test = data.load_demo()
     for dataset in (training, test):
-        dataset.y = whole_numbers(linear.labels_of(dataset))
+        dataset.y = whole_numbers(linear.classes_of(dataset))
     n, d = training.X.shape
     typer.echo(f"UCI Adult (excerpt): who earns more than $50K? {n} people, {d} features.")
     plan = linear.plan(choices, Messages().callback())

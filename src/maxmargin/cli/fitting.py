@@ -100,6 +100,22 @@ def labels_of(dataset: Dataset) -> np.ndarray:
     return dataset.y
 
 
+def classes_of(dataset: Dataset) -> np.ndarray:
+    """The labels of classes: real numbers are none."""
+    import numpy as np
+
+    y = labels_of(dataset)
+    if y.dtype.kind == "f":
+        whole = y == np.rint(y)
+        if not whole.all():
+            row = int(np.argmin(whole))
+            raise ValueError(
+                f"{dataset.source}: the target of row {row + 1} is {y[row]:g}; expected classes "
+                "(whole numbers or words): train real values with --kind regression"
+            )
+    return y
+
+
 def with_columns(model: Any, dataset: Dataset) -> Any:
     """The model with what the file says about its columns."""
     if hasattr(dataset.X, "blocks") and dataset.y is None:

@@ -6,6 +6,7 @@ from maxmargin.estimators.linear_cv import LinearSVCCV
 from maxmargin.estimators.measure import MeasureSVC
 from maxmargin.estimators.ordinal import OrdinalSVC
 from maxmargin.estimators.rank import RankSVM
+from maxmargin.estimators.regression import LinearSVR, LinearSVRCV
 from maxmargin.estimators.sparse_kernel import SparseKernelSVC
 from maxmargin.estimators.stream import StreamSVC
 
@@ -14,6 +15,8 @@ __all__ = [
     "KernelSVCCV",
     "LinearSVC",
     "LinearSVCCV",
+    "LinearSVR",
+    "LinearSVRCV",
     "MeasureSVC",
     "OrdinalSVC",
     "RankSVM",

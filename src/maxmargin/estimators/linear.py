@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import field
 from typing import Any
 
+import numpy as np
+
 from maxmargin.estimators.base import Classifier, Given, WithIntercept, parameters
+from maxmargin.losses.pointwise import losses_for
+from maxmargin.parameters import one_of
 from maxmargin.training.fit import LinearPlan, Trained
 from maxmargin.training.linear import train
 
@@ -14,20 +19,38 @@ from maxmargin.training.linear import train
 class LinearClassifier(WithIntercept, Classifier):
     """What linear classifiers share: the parameters of the problem."""
 
+    loss: str = "hinge"
     solver: str = "auto"
     random_state: Any = None
 
     _shown = ("coef", "intercept", "classes", "solver")
 
     def _plan(self) -> LinearPlan:
+        one_of("loss", self.loss, losses_for("classification"))
         return self._planned(LinearPlan, bias=self._bias())
+
+    @property
+    def predict_proba(self) -> Callable[[Any], np.ndarray]:
+        """The probability of each class, in the order of `classes_`. X may be a file.
+
+        Logistic losses have probabilities: ``1 / (1 + exp(-f(x)))`` for two classes; with more,
+        those of each class against the rest, divided by their sum.
+        """
+        if self.loss != "logistic":
+            raise AttributeError(
+                f"loss={self.loss!r} has no probabilities: fit with loss='logistic'"
+            )
+        return self._probabilities
+
+    def _probabilities(self, X: Any) -> np.ndarray:
+        return self._apply("probabilities", X)
 
 
 @parameters
 class LinearSVC(LinearClassifier):
     """Linear support vector classification with a certificate of how good the answer is.
 
-        minimise   1/2 ||w||^2 + C sum_i s_i max(0, 1 - y_i (<w, x_i> + b))
+        minimise   1/2 ||w||^2 + C sum_i s_i f(y_i (<w, x_i> + b)),      f(m) = max(0, 1 - m)
 
     The fit ends when the duality gap is at most `tol` times the objective: no answer can be better
     by more. More than two classes are trained one against the rest, side by side.
@@ -36,6 +59,9 @@ class LinearSVC(LinearClassifier):
     ----------
     C : float
         What a unit of loss costs; multiplies a sum over rows, as in LIBLINEAR.
+    loss : {"hinge", "squared_hinge", "logistic"}
+        ``f(m)``: "hinge" ``max(0, 1 - m)``, "squared_hinge" ``max(0, 1 - m)^2`` (scikit-learn's
+        default), "logistic" ``log(1 + exp(-m))``, which has `predict_proba`.
     solver : {"auto", "newton", "dual", "ocas", "cpa"}
         "newton" needs few passes at any C if there are few features, "dual" is quick with many,
         "ocas" and "cpa" are cutting plane methods. "auto" picks by the shape of the data;

@@ -6,6 +6,7 @@ from maxmargin.models.kernel import KernelModel
 from maxmargin.models.linear import LinearModel, MeasureModel
 from maxmargin.models.ordinal import OrdinalModel
 from maxmargin.models.ranking import RankModel
+from maxmargin.models.regression import RegressionModel
 from maxmargin.models.sparse_kernel import SparseKernelModel
 from maxmargin.models.stream import StreamModel
 
@@ -16,6 +17,7 @@ __all__ = [
     "Model",
     "OrdinalModel",
     "RankModel",
+    "RegressionModel",
     "SparseKernelModel",
     "StreamModel",
     "load",

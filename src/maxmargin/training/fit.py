@@ -57,6 +57,7 @@ class LinearPlan:
         """What a model file says of the fit: the problem, not what it was solved with."""
         return {
             "C": float(self.C),
+            "loss": self.loss,
             "solver": self.solver,
             "tol": self.options.tol,
             "max_iter": self.options.max_iter,

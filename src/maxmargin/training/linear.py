@@ -1,6 +1,6 @@
 """Linear classifiers: from rows and labels to a model.
 
-problem j    minimise  1/2 ||w||^2 + sum_i C_i max(0, 1 - y_i (<w, x_i> + b))
+problem j    minimise  1/2 ||w||^2 + sum_i C_i f(y_i (<w, x_i> + b)),     f one of `losses.LOSSES`
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin import _core
-from maxmargin.losses.pointwise import Hinge
+from maxmargin.losses.pointwise import LossSpec, Pointwise
 from maxmargin.models.linear import LinearModel
 from maxmargin.problem import Solution
 from maxmargin.training.choice import Start
@@ -36,18 +36,18 @@ def train_on(
     X: Any, labels: Labels, plan: LinearPlan, starts: list[Start] | None = None
 ) -> Trained:
     """The same, with labels already made."""
-    cost = labels.costs(plan.C)
-    losses = [hinge_loss(labels, k, cost) for k in range(len(labels.positives))]
+    spec, cost = LossSpec.of(plan.loss, "classification"), labels.costs(plan.C)
+    losses = [loss_of(spec, labels, k, cost) for k in range(len(labels.positives))]
     fitted = fit(X, losses, plan, starts)
     model = linear_model(fitted.d, labels.classes, fitted.solver, fitted.solutions, plan)
     return Trained(model, fitted.solutions, [start_of(s, cost) for s in fitted.solutions])
 
 
-def hinge_loss(labels: Labels, k: int, cost: np.ndarray) -> MakeLoss:
+def loss_of(spec: LossSpec, labels: Labels, k: int, cost: np.ndarray) -> MakeLoss:
     """The loss of the k-th problem."""
 
-    def make(pool: _core.Pool) -> Hinge:
-        return Hinge(labels.signs(k), cost, pool)
+    def make(pool: _core.Pool) -> Pointwise:
+        return spec.on_margins(labels.signs(k), cost, pool)
 
     return make
 
@@ -66,12 +66,21 @@ def linear_model(
     d: int, classes: np.ndarray, solver: str, solutions: list[Solution], plan: LinearPlan
 ) -> LinearModel:
     """What is kept of the solutions of all problems."""
-    W = np.stack([solution.w for solution in solutions])
+    coef, intercept = weights_of(d, solutions, plan)
     return LinearModel(
-        coef=np.ascontiguousarray(W[:, :d]),
-        intercept=plan.bias * W[:, d] if plan.bias > 0 else np.zeros(len(W)),
+        coef=coef,
+        intercept=intercept,
         classes=classes,
         certificates=tuple(solution.certificate for solution in solutions),
         solver=solver,
         parameters=plan.parameters(),
     )
+
+
+def weights_of(
+    d: int, solutions: list[Solution], plan: LinearPlan
+) -> tuple[np.ndarray, np.ndarray]:
+    """The weights of the features, (k, d), and the intercepts, (k,)."""
+    W = np.stack([solution.w for solution in solutions])
+    intercept = plan.bias * W[:, d] if plan.bias > 0 else np.zeros(len(W))
+    return np.ascontiguousarray(W[:, :d]), intercept

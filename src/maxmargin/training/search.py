@@ -8,21 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 
 from maxmargin.solvers.common.run import Interrupts, catch_interrupts
+from maxmargin.training import linear, regression
 from maxmargin.training.choice import Start
 from maxmargin.training.fit import LinearPlan, Trained
-from maxmargin.training.linear import train_on
-from maxmargin.training.targets import Labels, labels_of
+from maxmargin.training.regression import RegressionPlan
+from maxmargin.training.targets import Labels, Targets, labels_of, targets_of
 
 C_LEAST, C_MOST = 1e-4, 1e4  # ends of the default grid, as scikit-learn's
 
 
 @dataclass(frozen=True)
 class Search:
-    """What was tried, the accuracy by (fold, C), and the model of the best C on all rows."""
+    """What was tried, the score by (fold, C), and the model of the best C on all rows."""
 
     C: float
     Cs: np.ndarray
@@ -38,34 +40,101 @@ def search_C(
     folds: int | Iterable[tuple[np.ndarray, np.ndarray]] = 5,
     sample_weight: np.ndarray | None = None,
 ) -> Search:
-    """Try all `Cs` on all `folds` (a number of stratified ones, or pairs of train and test rows).
+    """Try all `Cs` on all `folds` (a number of them, or pairs of train and test rows).
 
-    The least C among those of best mean accuracy is refitted on all rows. Interrupting ends the
-    search with an error: half a search has no winner.
+    Classifiers are judged by their accuracy on held-out rows, in stratified folds; regressions by
+    the loss that they minimise (its negative mean, so that more is better). The least C among those
+    of best mean score is refitted on all rows. Interrupting ends the search with an error: half a
+    search has no winner.
     """
-    labels = labels_of(y, sample_weight, plan.class_weight)
+    task = task_of(y, plan, sample_weight)
     options, grid = plan.options, grid_of(Cs)
-    splits = stratified(y, folds, options.seed) if isinstance(folds, int) else list(folds)
+    splits = task.splits(folds, options.seed) if isinstance(folds, int) else list(folds)
     scores = np.empty((len(splits), len(grid)))
     with catch_interrupts() as interrupts:
         for fold, (_, test) in enumerate(splits):
             held_out = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight)
             counts = held_out[test] if held_out[test].any() else None
-            for k, trained in enumerate(path(X, labels.without(test), plan, grid, interrupts)):
-                right = trained.model.predict(X, options.threads)[test] == y[test]
-                scores[fold, k] = np.average(right, weights=counts)
+            for k, trained in enumerate(path(X, task.without(test), plan, grid, interrupts)):
+                predicted = trained.model.predict(X, options.threads)[test]
+                scores[fold, k] = task.score(predicted, y[test], counts)
         best = int(np.argmax(scores.mean(axis=0)))
-        final = list(path(X, labels, plan, grid[: best + 1], interrupts))[-1]
+        final = list(path(X, task, plan, grid[: best + 1], interrupts))[-1]
     return Search(float(grid[best]), grid, scores, final)
 
 
+class Task(Protocol):
+    """What is searched for: how it is trained on some of the rows, and judged on others."""
+
+    def without(self, rows: np.ndarray) -> Task:
+        """The same with these rows left out."""
+
+    def train(self, X: Any, plan: Any, starts: list[Start] | None) -> Trained:
+        """A model for one C."""
+
+    def score(self, predicted: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> float:
+        """How good predictions are; more is better."""
+
+    def splits(self, folds: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Random folds: pairs of train and test rows."""
+
+
+def task_of(y: np.ndarray, plan: LinearPlan, sample_weight: np.ndarray | None) -> Task:
+    if isinstance(plan, RegressionPlan):
+        return OfValues(targets_of(y, sample_weight), plan)
+    return OfClasses(labels_of(y, sample_weight, plan.class_weight))
+
+
+@dataclass(frozen=True)
+class OfClasses:
+    """Classifiers, by their accuracy."""
+
+    labels: Labels
+
+    def without(self, rows: np.ndarray) -> OfClasses:
+        return OfClasses(self.labels.without(rows))
+
+    def train(self, X: Any, plan: LinearPlan, starts: list[Start] | None) -> Trained:
+        return linear.train_on(X, self.labels, plan, starts)
+
+    def score(self, predicted: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> float:
+        return float(np.average(predicted == y, weights=weight))
+
+    def splits(self, folds: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        return stratified(self.labels.classes[self.labels.codes], folds, seed)
+
+
+@dataclass(frozen=True)
+class OfValues:
+    """Regressions, by the loss that they minimise."""
+
+    targets: Targets
+    plan: RegressionPlan
+
+    def without(self, rows: np.ndarray) -> OfValues:
+        return OfValues(self.targets.without(rows), self.plan)
+
+    def train(self, X: Any, plan: RegressionPlan, starts: list[Start] | None) -> Trained:
+        return regression.train_on(X, self.targets, plan, starts)
+
+    def score(self, predicted: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> float:
+        return -regression.mean_loss(self.plan, predicted, y, weight)
+
+    def splits(self, folds: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        n = self.targets.n
+        if not 2 <= folds <= n:
+            raise ValueError(f"cannot make {folds} folds of {n} rows: expected 2 to {n}")
+        part = np.random.default_rng(seed).permutation(n) % folds
+        return [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(folds)]
+
+
 def path(
-    X, labels: Labels, plan: LinearPlan, grid: np.ndarray, interrupts: Interrupts
+    X: Any, task: Task, plan: LinearPlan, grid: np.ndarray, interrupts: Interrupts
 ) -> Iterator[Trained]:
     """The solution for every C of an increasing grid, each starting from the one before."""
     starts: list[Start] | None = None
     for C in grid:
-        trained = train_on(X, labels, replace(plan, C=float(C)), starts)
+        trained = task.train(X, replace(plan, C=float(C)), starts)
         if interrupts.requested:
             raise KeyboardInterrupt(f"interrupted while trying C = {C:g}")
         starts = trained.starts

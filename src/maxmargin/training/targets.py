@@ -70,6 +70,49 @@ def labels_of(
     return Labels(classes, codes, weight)
 
 
+@dataclass(frozen=True)
+class Targets:
+    """Real-valued targets of the rows, and what each row weighs (None: 1)."""
+
+    values: np.ndarray
+    weight: np.ndarray | None = None
+
+    @property
+    def n(self) -> int:
+        return len(self.values)
+
+    def weights(self) -> np.ndarray:
+        """``s_i``, always as an array."""
+        return np.ones(self.n) if self.weight is None else self.weight
+
+    def costs(self, C: float) -> np.ndarray:
+        """``C_i = C s_i``"""
+        return np.full(self.n, float(C)) if self.weight is None else C * self.weight
+
+    def without(self, rows: np.ndarray) -> Targets:
+        """The same with these rows left out: they weigh nothing."""
+        weight = self.weights().copy()
+        weight[rows] = 0.0
+        return replace(self, weight=weight)
+
+
+def targets_of(y: Any, sample_weight: Any = None) -> Targets:
+    """One finite number for each row."""
+    try:
+        values = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"y holds {np.asarray(y).ravel()[0]!r}; regression needs a number for each row"
+        ) from None
+    if values.ndim != 1:
+        raise ValueError(f"y has shape {values.shape}; expected one number for each row")
+    good = np.isfinite(values)
+    if not good.all():
+        bad = int(np.argmin(good))
+        raise ValueError(f"y[{bad}] is {values[bad]}; expected finite numbers")
+    return Targets(values, checked_weights(sample_weight, len(values)))
+
+
 def check_classes(classes: np.ndarray, where: str = "") -> None:
     """Refuse fewer than two."""
     if len(classes) >= 2:

@@ -98,6 +98,26 @@ CLASS_WEIGHT = Option(
     "--class-weight", "Multiply C for a class; repeat it, or 'balanced'. -wLABEL W works too.",
     list[str], metavar="LABEL=W", check=check_weights,
 )  # fmt: skip
+
+
+def levels(text: str) -> float | list[float]:
+    """One quantile, or several with commas."""
+    try:
+        known = [float(level) for level in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(
+            f"--quantile is {text!r}; expected numbers between 0 and 1, as 0.1,0.5,0.9"
+        ) from None
+    return known[0] if len(known) == 1 else known
+
+
+LOSSES = (
+    "hinge", "squared_hinge", "logistic", "epsilon_insensitive", "squared_epsilon_insensitive",
+    "huber", "squared", "quantile", "expectile",
+)  # fmt: skip
+LOSS = Option(
+    "--loss", "What is minimised:", choices=LOSSES, said="hinge; of real values epsilon_insensitive"
+)
 KERNEL = Option("--kernel", "Kernel function:", default="rbf", choices=KERNELS)
 GAMMA = Option(
     "--gamma", "Of the kernel: a number, scale or auto.", metavar="G", said="scale",
@@ -115,7 +135,28 @@ _ENTRIES = (
         "linear",
         "classes apart by hyperplanes (the default)",
         ("spam.svm -c 0.1", "a linear SVM of one or more classes"),
-        (SOLVER, BIAS, CLASS_WEIGHT, SEED, FROM_DISK),
+        (LOSS, SOLVER, BIAS, CLASS_WEIGHT, SEED, FROM_DISK),
+        SOLVERS,
+        searches=True,
+    ),
+    Kind(
+        "regression",
+        "real values, quantiles or expectiles by linear functions",
+        ("prices.csv --loss quantile --quantile 0.1,0.5,0.9", "a median with a band around it"),
+        (
+            LOSS,
+            Option("--epsilon", "Residuals up to here cost nothing.", float, metavar="X", said="0"),
+            Option(
+                "--quantile",
+                "Which quantile or expectile; several with commas.",
+                metavar="LIST",
+                said="0.5",
+                read=levels,
+            ),
+            Option("--delta", "Where the Huber loss becomes linear.", float, metavar="X", said="1"),
+            Option("--non-crossing", "Sort the quantiles of each row.", bool, False),
+            *(SOLVER, BIAS, SEED, FROM_DISK),
+        ),
         SOLVERS,
         searches=True,
     ),

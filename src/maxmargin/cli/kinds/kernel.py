@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from maxmargin.cli.fitting import Found, Grid, labels_of
+from maxmargin.cli.fitting import Found, Grid, classes_of
 from maxmargin.cli.kinds.linear import evaluate, predict
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def check_kernel(choices: Choices) -> None:
 def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
     from maxmargin.training.kernel import train
 
-    trained = train(dataset.X, labels_of(dataset), plan, dataset.weight)
+    trained = train(dataset.X, classes_of(dataset), plan, dataset.weight)
     return trained, f"{len(trained.model.classes)} classes"
 
 
@@ -56,7 +56,7 @@ def search(dataset: Dataset, grid: Grid, plan: Any, choices: Choices, messages: 
             f"gamma {progress.best_gamma:.3g}  {progress.seconds_left:.0f} s left"
         )
 
-    y = labels_of(dataset)
+    y = classes_of(dataset)
     folds = kernel_training.stratified_folds(y, grid.folds, choices.seed)
     callback = show if messages.watched else None
     trained = kernel_training.search(

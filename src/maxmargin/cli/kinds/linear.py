@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from maxmargin.cli.fitting import Evaluation, Found, Grid, Predictions, Table, labels_of
+from maxmargin.cli.fitting import Evaluation, Found, Grid, Predictions, Table, classes_of
 
 if TYPE_CHECKING:
     from maxmargin.cli.options import Choices
@@ -14,30 +14,39 @@ if TYPE_CHECKING:
 
 
 def plan(choices: Choices, callback: Callback | None) -> Any:
+    from maxmargin.losses.pointwise import losses_for
+    from maxmargin.parameters import one_of
     from maxmargin.training.fit import LinearPlan
 
-    return choices.plan(LinearPlan, callback)
+    plan = choices.plan(LinearPlan, callback)
+    one_of("loss", plan.loss, losses_for("classification"))
+    return plan
 
 
 def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
     from maxmargin.training.linear import train
 
-    trained = train(dataset.X, labels_of(dataset), plan, dataset.weight)
+    trained = train(dataset.X, classes_of(dataset), plan, dataset.weight)
     return trained, f"{len(trained.model.classes)} classes"
 
 
 def search(dataset: Dataset, grid: Grid, plan: Any, choices: Choices, messages: Messages) -> Found:
     from maxmargin.training.search import search_C
 
-    found = search_C(dataset.X, labels_of(dataset), plan, grid.Cs, grid.folds, dataset.weight)
+    found = search_C(dataset.X, classes_of(dataset), plan, grid.Cs, grid.folds, dataset.weight)
+    return found_along_C(found, f"accuracy over {grid.folds} folds")
+
+
+def found_along_C(found: Any, title: str, digits: int = 4) -> Found:
+    """What a search for C tells."""
     Cs = found.Cs.tolist()
     mean, std = found.scores.mean(axis=0).tolist(), found.scores.std(axis=0).tolist()
     told = {"best_C": found.C, "Cs": Cs, "mean": mean, "std": std, "scores": found.scores.tolist()}
     lines = [
-        [f"{C:g}", f"{m:.4f}", f"{s:.4f}", "best" if found.C == C else ""]
+        [f"{C:g}", f"{m:.{digits}f}", f"{s:.{digits}f}", "best" if found.C == C else ""]
         for C, m, s in zip(Cs, mean, std)
     ]
-    report = Table(f"accuracy over {grid.folds} folds", ["C", "mean", "std", ""], lines)
+    report = Table(title, ["C", "mean", "std", ""], lines)
     return Found(found.trained.model, f"C = {found.C:g}", told, report)
 
 

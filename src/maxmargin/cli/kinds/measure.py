@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from maxmargin.cli.fitting import Evaluation, Table, labels_of
+from maxmargin.cli.fitting import Evaluation, Table, classes_of, labels_of
 from maxmargin.cli.kinds.linear import predict
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
     from maxmargin.training.scores import train_measure
 
     measure = measure_of(choices)
-    trained = train_measure(dataset.X, labels_of(dataset), plan, measure, dataset.weight)
+    trained = train_measure(dataset.X, classes_of(dataset), plan, measure, dataset.weight)
     return trained, f"{len(trained.model.classes)} classes, for {measure.name}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from maxmargin.cli.fitting import labels_of
+from maxmargin.cli.fitting import classes_of
 from maxmargin.cli.kinds.kernel import check_kernel
 from maxmargin.cli.kinds.linear import evaluate, predict
 
@@ -27,7 +27,7 @@ def plan(choices: Choices, callback: Callback | None) -> Any:
 def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
     from maxmargin.training.subspace import train
 
-    trained = train(dataset.X, labels_of(dataset), plan, dataset.weight)
+    trained = train(dataset.X, classes_of(dataset), plan, dataset.weight)
     model = trained.model
     return trained, f"{len(model.classes)} classes, {model.n_basis} basis vectors{distance(model)}"
 

@@ -1,0 +1,89 @@
+"""Regressions: real values, quantiles and expectiles by linear functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from maxmargin.cli.fitting import Evaluation, Found, Grid, Predictions, Table, labels_of
+from maxmargin.cli.kinds.linear import found_along_C
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from maxmargin.cli.options import Choices
+    from maxmargin.cli.progress import Messages
+    from maxmargin.data import Dataset
+    from maxmargin.models import RegressionModel
+    from maxmargin.problem import Callback
+
+
+def plan(choices: Choices, callback: Callback | None) -> Any:
+    from maxmargin.training.regression import RegressionPlan
+
+    return choices.plan(RegressionPlan, callback)
+
+
+def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
+    from maxmargin.training.regression import train_regression
+
+    y = values_of(dataset)
+    trained = train_regression(dataset.X, y, plan, dataset.weight)
+    return trained, f"targets from {y.min():g} to {y.max():g}"
+
+
+def search(dataset: Dataset, grid: Grid, plan: Any, choices: Choices, messages: Messages) -> Found:
+    from maxmargin.training.search import search_C
+
+    found = search_C(dataset.X, values_of(dataset), plan, grid.Cs, grid.folds, dataset.weight)
+    return found_along_C(found, f"- mean {plan.loss} loss over {grid.folds} folds", digits=6)
+
+
+def predict(model: RegressionModel, X: Any, threads: int | None, scores: bool) -> Predictions:
+    if scores:
+        raise typer.BadParameter("--scores: a regression predicts values, which are printed")
+    return Predictions(None, model.predict(X, threads))
+
+
+def evaluate(model: RegressionModel, dataset: Dataset, threads: int | None) -> Evaluation:
+    import numpy as np
+
+    y, weight = values_of(dataset), dataset.weight
+    columns = model.predict(dataset.X, threads).reshape(len(y), -1).T
+    spread = np.average((y - np.average(y, weights=weight)) ** 2, weights=weight)
+    told, lines = [], []
+    for name, column in zip(names_of(model), columns):
+        mse = float(np.average((y - column) ** 2, weights=weight))
+        facts = {
+            "name": name,
+            "r2": 1 - mse / spread if spread > 0 else None,
+            "rmse": mse**0.5,
+            "mae": float(np.average(np.abs(y - column), weights=weight)),
+            "below": float(np.average(y < column, weights=weight)),
+        }
+        told.append(facts)
+        shown = [facts[key] for key in ("r2", "rmse", "mae", "below")]
+        lines.append([name, *("-" if value is None else f"{value:.6g}" for value in shown)])
+    headings = ["", "R^2", "root mean square", "mean absolute", "share below"]
+    title = f"{len(y)} rows"
+    return Evaluation({"rows": len(y), "functions": told}, [Table(title, headings, lines)])
+
+
+def names_of(model: RegressionModel) -> list[str]:
+    """What each function is: its loss, with the quantile."""
+    loss, level = str(model.parameters.get("loss", "function")), model.parameters.get("quantile")
+    if loss not in ("quantile", "expectile"):
+        return [loss]
+    return [f"{loss} {q:g}" for q in (level if isinstance(level, list) else [level])]
+
+
+def values_of(dataset: Dataset) -> np.ndarray:
+    """Targets, which must be numbers."""
+    y = labels_of(dataset)
+    if y.dtype.kind not in "biuf":
+        raise ValueError(
+            f"{dataset.source}: found the label {str(y[0])!r}; --kind regression needs numbers: "
+            "train classes with --kind linear"
+        )
+    return y
