@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import accuracy_score, fbeta_score, roc_auc_score
@@ -105,35 +106,41 @@ class MeasureSVC(WithIntercept, Classifier):
 
     def _judge(self, scores: np.ndarray, y: np.ndarray, sample_weight) -> float:
         """The measure of scores beside true labels."""
-        labels = self.model_.labels(scores)
-        if self.measure == "error":
-            return float(accuracy_score(y, labels, sample_weight=sample_weight))
-        columns = scores[:, None] if self.classes_.size == 2 else scores
-        positives = self.classes_[1:] if self.classes_.size == 2 else self.classes_
-        values = [
-            self._measured(y == label, column, labels == label, sample_weight)
-            for column, label in zip(columns.T, positives)
-        ]
-        return float(np.mean(values))
+        return judge(self._measure(), self.model_, scores, y, sample_weight)
 
-    def _measured(self, true, scores, labelled, sample_weight) -> float:
-        """The measure of one binary problem."""
-        if self.measure in ("f1", "fbeta"):
-            beta = 1.0 if self.measure == "f1" else self.beta
-            return fbeta_score(
-                true, labelled, beta=beta, sample_weight=sample_weight, zero_division=0.0
-            )
-        if not np.any(true):
-            raise ValueError(f"no row is positive; measure {self.measure!r} needs positives")
-        if self.measure == "roc_auc":
-            return roc_auc_score(true, scores, sample_weight=sample_weight)
-        weight = np.ones(true.size) if sample_weight is None else np.asarray(sample_weight, float)
-        positives = float(weight[true].sum())
-        taken = positives
-        if self.measure != "prbep":
-            taken = number_taken(self.measure, self.k, weight)
-        found = weight_found(true, scores, weight, taken)
-        return found / (taken if self.measure == "precision_at_k" else positives)
+
+def judge(measure: Measure, model: Any, scores: np.ndarray, y: np.ndarray, sample_weight) -> float:
+    """The measure of a model's scores beside true labels; with several classes, their mean."""
+    labels, classes = model.labels(scores), model.classes
+    if measure.name == "error":
+        return float(accuracy_score(y, labels, sample_weight=sample_weight))
+    columns = scores[:, None] if classes.size == 2 else scores
+    positives = classes[1:] if classes.size == 2 else classes
+    values = [
+        measured(measure, y == label, column, labels == label, sample_weight)
+        for column, label in zip(columns.T, positives)
+    ]
+    return float(np.mean(values))
+
+
+def measured(measure: Measure, true, scores, labelled, sample_weight) -> float:
+    """The measure of one binary problem."""
+    if measure.name in ("f1", "fbeta"):
+        beta = 1.0 if measure.name == "f1" else measure.beta
+        return fbeta_score(
+            true, labelled, beta=beta, sample_weight=sample_weight, zero_division=0.0
+        )
+    if not np.any(true):
+        raise ValueError(f"no row is positive; measure {measure.name!r} needs positives")
+    if measure.name == "roc_auc":
+        return roc_auc_score(true, scores, sample_weight=sample_weight)
+    weight = np.ones(true.size) if sample_weight is None else np.asarray(sample_weight, float)
+    positives = float(weight[true].sum())
+    taken = positives
+    if measure.name != "prbep":
+        taken = number_taken(measure.name, measure.k, weight)
+    found = weight_found(true, scores, weight, taken)
+    return found / (taken if measure.name == "precision_at_k" else positives)
 
 
 def weight_found(true: np.ndarray, scores: np.ndarray, weight: np.ndarray, taken: float) -> float:

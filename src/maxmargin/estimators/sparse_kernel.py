@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from dataclasses import field
 from typing import Any
 
+import numpy as np
+
 from maxmargin.estimators.base import Given, parameters
 from maxmargin.estimators.kernel_base import KernelClassifier
+from maxmargin.estimators.measure import judge
 from maxmargin.models.onnx_export import to_onnx
 from maxmargin.training.subspace import SparseKernelPlan, TrainedSparseKernel, train
 
@@ -31,6 +34,12 @@ class SparseKernelSVC(KernelClassifier):
         predictions are those of the largest.
     C : float
         Cost of a unit of loss, as in SVC.
+    loss : {"hinge", "squared_hinge", "logistic", "f1", "fbeta", "prbep", "precision_at_k", \
+            "recall_at_k", "roc_auc", "error"}
+        A sum over rows, or a bound on a measure of all labels at once, as in `MeasureSVC`. `score`
+        is the accuracy of the former and the measure of the latter.
+    beta, k
+        Of the measures "fbeta", and at k: as in `MeasureSVC`.
     kernel : {"rbf", "poly", "linear", "laplacian"}
         "laplacian" has no pre-image method: it needs a basis of training rows.
     gamma : float, "scale" or "auto"
@@ -90,6 +99,9 @@ class SparseKernelSVC(KernelClassifier):
 
     n_basis: int | Sequence[int] = field(default=100, kw_only=False)
     C: float = field(default=1.0, kw_only=False)
+    loss: str = "hinge"
+    beta: float = 1.0
+    k: int | float | None = None
     gamma: float | str = "scale"
     basis: str = "free"
     residual_rows: int = 2048
@@ -110,6 +122,8 @@ class SparseKernelSVC(KernelClassifier):
     def _show(self, model: Any) -> None:
         super()._show(model)
         self.path_ = [model]
+        if model.intercept is not None:
+            self.intercept_ = model.intercept
         self.basis_vectors_ = model.vectors
         self.n_basis_ = model.n_basis
         self.gamma_ = model.kernel.gamma
@@ -117,6 +131,15 @@ class SparseKernelSVC(KernelClassifier):
         self.theorem2_bound_ = model.theorem2_bound
         self.exact_gap_ = model.exact_gap
         self.bounds_are_estimates_ = model.bounds_are_estimates
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The accuracy, or the measure it was trained for; of a file by its own labels."""
+        measure = self._plan().measure
+        if measure is None:
+            return super().score(X, y, sample_weight)
+        given = self._scored(X, y, sample_weight)
+        scores = self.decision_function(given.X)
+        return judge(measure, self.model_, scores, np.asarray(given.y), given.weight)
 
     def export_onnx(self, path: str | os.PathLike, input_type: str = "float32") -> None:
         """Writes an ONNX graph: input ``X``, outputs ``label`` and ``scores``."""

@@ -151,7 +151,10 @@ def _kernel_scores(helper, model: SparseKernelModel):
             node("Pow", ["shifted", "degree"], ["K"]),
         ]
     tensors["basis"] = np.ascontiguousarray(vectors.T, dtype=np.float64)
-    return tensors, [*nodes, node("MatMul", ["K", "beta"], ["f"])]
+    if model.intercept is None:
+        return tensors, [*nodes, node("MatMul", ["K", "beta"], ["f"])]
+    tensors["intercept"] = model.intercept
+    return tensors, [*nodes, node("Gemm", ["K", "beta", "intercept"], ["f"])]
 
 
 def _classes_tensor(onnx, classes: np.ndarray):

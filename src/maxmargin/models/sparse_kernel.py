@@ -73,7 +73,9 @@ class SparseKernelModel(KernelPredictor):
         The basis vectors b_j, in the numbers of the training data.
     coefficients : array of shape (k, number of problems)
         ``beta_jp``.
-    bounds : one `Bounds` a problem, or none if unknown
+    bounds : one `Bounds` for each problem, or none if unknown
+    intercept : array of shape (number of problems,), optional
+        Added to the scores: the threshold of a machine trained for a measure of their order.
     """
 
     kind = "sparse-kernel"
@@ -85,6 +87,7 @@ class SparseKernelModel(KernelPredictor):
     _: KW_ONLY
     certificates: tuple[KernelCertificate, ...] = stored(Certificates(KernelCertificate), ())
     bounds: tuple[Bounds, ...] = stored(BoundsOfProblems(), ())
+    intercept: np.ndarray | None = stored(Floats(1, optional=True), None)
     solver: str = stored(Words(), "subspace-pursuit")
 
     def __post_init__(self) -> None:
@@ -96,6 +99,10 @@ class SparseKernelModel(KernelPredictor):
             raise ValueError(
                 f"coefficients of shape {self.coefficients.shape} do not fit {k} basis vectors "
                 f"and {classes} classes"
+            )
+        if self.intercept is not None and self.intercept.shape != (problems,):
+            raise ValueError(
+                f"an intercept of shape {self.intercept.shape} does not fit {problems} problems"
             )
         self._check_problems(problems, bounds=self.bounds)
 
@@ -130,6 +137,8 @@ class SparseKernelModel(KernelPredictor):
     def decision_function(self, X: Any, threads: int | None = None) -> np.ndarray:
         """(n,) for two classes, else (n, classes): the largest is the class decided."""
         f = self.problems(X, threads)
+        if self.intercept is not None:
+            f += self.intercept
         return f[:, 0] if len(self.classes) == 2 else f
 
     def problems(self, X: Any, threads: int | None = None) -> np.ndarray:

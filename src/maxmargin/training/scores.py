@@ -115,6 +115,11 @@ class Measure:
 
         return make
 
+    @property
+    def needs_cut(self) -> bool:
+        """Whether scores have no threshold of their own at 0."""
+        return self.name in OF_ORDER + AT_K
+
     def learned_bias(self, bias: float) -> float:
         """Measures of the order of the scores have no constant to learn."""
         return 0.0 if self.name in OF_ORDER else bias
@@ -137,13 +142,11 @@ def train_measure(
     solutions = fitted.solutions
     for solution, sign in zip(solutions, signs):
         warn_if_nothing_learned(solution, measure, plan, labels, sign)
-        constant = np.array([learned.bias * s.w[-1] if learned.bias else 0.0 for s in solutions])
+    constant = np.array([learned.bias * s.w[-1] if learned.bias else 0.0 for s in solutions])
     intercept = constant
-    if measure.name in OF_ORDER + AT_K:
-        cuts = [
-            cut(X, s.w[: fitted.d], sign, measure, labels, plan)
-            for s, sign in zip(solutions, signs)
-        ]
+    if measure.needs_cut and not getattr(X, "failed", False):  # without all rows there is no cut
+        scores = [predictions_of(X, s.w[: fitted.d], plan) for s in solutions]
+        cuts = [cut(score, sign, measure, labels) for score, sign in zip(scores, signs)]
         intercept = -np.array(cuts)
     return trained_scores(
         MeasureModel,
@@ -185,13 +188,8 @@ def warn_if_nothing_learned(
         )
 
 
-def cut(
-    X: Any, w: np.ndarray, signs: np.ndarray, measure: Measure, labels: Labels, plan: LinearPlan
-) -> float:
+def cut(scores: np.ndarray, signs: np.ndarray, measure: Measure, labels: Labels) -> float:
     """The score above which as much weight of training rows lies as the measure takes."""
-    if getattr(X, "failed", False):
-        return 0.0  # without all rows there is no cut
-    scores = predictions_of(X, w, plan)
     weight = labels.weights()
     taken = float(weight[signs > 0].sum())
     if measure.name in AT_K:

@@ -6,7 +6,7 @@ Estimators and commands both train here; nothing in this file needs scikit-learn
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -14,7 +14,9 @@ import numpy as np
 
 from maxmargin import _core
 from maxmargin.data.cpus import granted_cpus
-from maxmargin.losses.pointwise import Hinge
+from maxmargin.losses.base import Loss
+from maxmargin.losses.measures import MEASURES
+from maxmargin.losses.pointwise import LossSpec, losses_for
 from maxmargin.models.sparse_kernel import SparseKernelModel
 from maxmargin.parameters import (
     Options,
@@ -36,7 +38,15 @@ from maxmargin.solvers.subspace.preimages import Search
 from maxmargin.solvers.subspace.span import Subspace
 from maxmargin.solvers.subspace.subspace_pursuit import Stage
 from maxmargin.training.kernel import check_gamma, gamma_of
-from maxmargin.training.targets import labels_of
+from maxmargin.training.scores import Measure, cut
+from maxmargin.training.targets import Labels, labels_of
+
+# Parameters that a model file keeps as they are.
+KEPT = (
+    *("loss", "beta", "k", "class_weight"),
+    *("kernel", "degree", "coef0"),
+    *("basis", "residual_rows", "starts", "restarts", "bounds"),
+)
 
 
 @dataclass(frozen=True)
@@ -48,6 +58,9 @@ class SparseKernelPlan:
 
     n_basis: int | Sequence[int] = 100
     C: float = 1.0
+    loss: str = "hinge"
+    beta: float = 1.0
+    k: int | float | None = None
     kernel: str = "rbf"
     gamma: float | str = "scale"
     degree: int = 3
@@ -62,6 +75,8 @@ class SparseKernelPlan:
 
     def __post_init__(self) -> None:
         positive("C", self.C)
+        one_of("loss", self.loss, (*losses_for("classification"), *MEASURES))
+        positive("beta", self.beta)
         one_of("kernel", self.kernel, KERNELS)
         check_gamma(self.gamma)
         for name in ("residual_rows", "starts", "restarts"):
@@ -82,6 +97,17 @@ class SparseKernelPlan:
                 "n_basis", "a whole number >= 1, or an increasing sequence of them", self.n_basis
             )
         return [int(k) for k in given]
+
+    @property
+    def measure(self) -> Measure | None:
+        """The measure of all labels at once that the loss bounds, if it is not a sum over rows."""
+        return Measure(self.loss, self.beta, self.k) if self.loss in MEASURES else None
+
+    def problem(self, signs: np.ndarray, labels: Labels, pool: _core.Pool) -> Loss:
+        """The loss of one class (sign +1) against the others."""
+        if self.measure is not None:
+            return self.measure.loss(signs, self.C, labels.weight)(pool)
+        return LossSpec(self.loss).on_margins(signs, labels.costs(self.C), pool)
 
     @property
     def search(self) -> Search:
@@ -117,6 +143,7 @@ def train(
     labels, options = labels_of(y, sample_weight, plan.class_weight), plan.options
     classes, weights = labels.classes, labels.weights()
     n, sizes = X.shape[0], plan.sizes
+    codings = list(coding_of(len(classes), "ovr").labels(labels.codes))
     if plan.basis != "free" and sizes[-1] > n:
         raise ValueError(
             f"n_basis={sizes[-1]} vectors cannot be chosen among {n} training rows "
@@ -130,16 +157,19 @@ def train(
         settings = options.settings(stop)
         subspace = Subspace(X, kernel, sizes[-1], pool)
         _check_range(subspace)
-        losses = [
-            Hinge(signs, plan.C * weights, pool)
-            for signs in coding_of(len(classes), "ovr").labels(labels.codes)
-        ]
+        losses = [plan.problem(signs, labels, pool) for signs in codings]
         choice = choice_of(plan.basis, subspace, plan.search, options.seed)
         stages = subspace_pursuit.solve(
             subspace, losses, choice, sizes, settings, plan.bounds == "exact"
         )
     vectors = subspace.basis.kept()
-    path = [_model(stage, vectors, classes, kernel, plan) for stage in stages]
+    path = [
+        replace(
+            _model(stage, vectors, classes, kernel, plan),
+            intercept=_cuts(stage, codings, labels, plan),
+        )
+        for stage in stages
+    ]
     return TrainedSparseKernel(path, stages, gamma)
 
 
@@ -154,9 +184,23 @@ def _check_range(subspace: Subspace) -> None:
         )
 
 
+def _cuts(
+    stage: Stage, codings: list[np.ndarray], labels: Labels, plan: SparseKernelPlan
+) -> np.ndarray | None:
+    """What is added to the scores where a measure of their order says nothing of a threshold."""
+    measure = plan.measure
+    if measure is None or not measure.needs_cut:
+        return None
+    return -np.array(
+        [
+            cut(solution.predictions, signs, measure, labels)
+            for solution, signs in zip(stage.solutions, codings, strict=True)
+        ]
+    )
+
+
 def _model(stage: Stage, vectors, classes, kernel: Kernel, plan) -> SparseKernelModel:
-    names = ("basis", "kernel", "degree", "coef0", "residual_rows", "starts", "restarts", "bounds")
-    parameters = {name: getattr(plan, name) for name in (*names, "class_weight")} | {
+    parameters = {name: getattr(plan, name) for name in KEPT} | {
         "n_basis": stage.k if stage.k else plan.sizes[0],
         "C": float(plan.C),
         "gamma": float(kernel.gamma),

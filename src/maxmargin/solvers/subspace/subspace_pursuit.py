@@ -49,9 +49,11 @@ PASSES = 4  # products with all coordinates that an iteration takes
 
 @dataclass
 class SubspaceSolution:
-    """``f(x) = sum_j beta_j k(b_j, x)``, how good it is in its span and beside the exact one."""
+    """``f(x) = sum_j beta_j k(b_j, x)``, its values at the rows, how good it is in its span and
+    beside the exact one."""
 
     beta: np.ndarray
+    predictions: np.ndarray
     certificate: KernelCertificate
     bounds: Bounds
     history: list[Progress] = field(default_factory=list)
@@ -262,6 +264,7 @@ class Machine:
         nothing_yet = self.ended and not self.subspace.k
         return SubspaceSolution(
             beta,
+            p,
             self._certificate(P, 0.0 if nothing_yet else found.dual, p),
             self._bounds(planes, found, P, all_rows),
             list(self.run.history),
