@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import maxmargin
+from maxmargin.cli import kinds
 from maxmargin.cli.main import app
 
 from .machines import (
@@ -36,6 +37,18 @@ def test_a_command_trains_the_machine_of_the_estimator(kind, tmp_path, monkeypat
     assert type(loaded) is type(mine)
     if machine.agreement < 1e-3:
         np.testing.assert_allclose(scores_of(loaded, given.X), scores_of(mine, given.X), atol=0.1)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kinds.KINDS[kind].takes("from_disk")])
+def test_a_command_trains_the_same_machine_from_disk(kind, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    machine = KINDS[kind]
+    write_svmlight(tmp_path / "rows.svm", machine.rows())
+    args = ["train", "rows.svm", "out.model", "--kind", kind, "--tol", "1e-5", *machine.options]
+    outcome = CliRunner().invoke(app, [*args, "--dtype", "float64", "--json", "--from-disk"])
+    assert outcome.exit_code == 0, outcome.stderr
+    told = json.loads(outcome.stdout)["certificate"]
+    assert told["primal"] == pytest.approx(machine.fit(tol=1e-5).certificate_.primal, rel=2e-5)
 
 
 @pytest.mark.parametrize("name", ON_CLUSTERS)

@@ -71,7 +71,7 @@ def facts_of(model: Any) -> dict:
     if hasattr(model, "coef"):
         facts["nonzero_weights"] = int((model.coef != 0).any(axis=0).sum())
     for name in ("intercept", "thresholds"):
-        if hasattr(model, name):
+        if getattr(model, name, None) is not None:
             facts[name] = getattr(model, name).tolist()
     if hasattr(model, "kernel"):
         facts["kernel"] = str(model.kernel)

@@ -181,7 +181,7 @@ _ENTRIES = (
         "rank",
         "scores that order the rows of a query",
         ("queries.svm -c 0.01", "pairs of a query in the order of their grades"),
-        (SOLVER, QID),
+        (SOLVER, QID, FROM_DISK),
         CUTTING_PLANES,
     ),
     Kind(
@@ -190,7 +190,7 @@ _ENTRIES = (
         ("reviews.csv --order bad,fair,good", "neighbouring labels are lesser errors"),
         (
             Option("--order", "Labels from low to high, as bad,fair,good.", metavar="LIST"),
-            *(SOLVER, CLASS_WEIGHT),
+            *(SOLVER, CLASS_WEIGHT, FROM_DISK),
         ),
         CUTTING_PLANES,
     ),
@@ -202,7 +202,7 @@ _ENTRIES = (
             Option("--measure", "What to train for:", default="f1", choices=MEASURES),
             Option("--k", "Measures at k: how many rows, or a share below 1.", float, metavar="K"),
             Option("--beta", "fbeta: recall against precision.", float, metavar="B", said="1"),
-            *(SOLVER, BIAS, CLASS_WEIGHT),
+            *(SOLVER, BIAS, CLASS_WEIGHT, FROM_DISK),
         ),
         CUTTING_PLANES,
     ),
