@@ -22,18 +22,19 @@ run that got there counts, best of {repeats} more repeats taken in turn; given u
 training."""
 
 
-def parse() -> argparse.Namespace:
+def parse(argv: list[str] | None) -> argparse.Namespace:
     p = options.parser(__doc__ or "", sets="", Cs="0.01,1,10")
     p.add_argument("--peers", default=",".join(PEERS), help="comma-separated")
     p.add_argument("--repeats", type=int, default=3, help="of each peer's winning setting")
     p.add_argument("--tol", type=float, default=1e-3, help="relative distance to the optimum")
     p.add_argument("--cap", type=float, default=60.0, help="seconds for one peer on one problem")
     p.add_argument("--redraw", type=Path, help="no runs: tables and picture of this results file")
-    return p.parse_args()
+    p.add_argument("--minutes", type=float, help="begin no set and C after this long")
+    return p.parse_args(argv)
 
 
-def main() -> None:
-    given = parse()
+def main(argv: list[str] | None = None) -> None:
+    given = parse(argv)
     if given.redraw:
         kept = json.loads(given.redraw.read_text())
         plan = Plan(**kept["plan"])
@@ -47,12 +48,19 @@ def main() -> None:
     peers, skipped = present(find(given.peers.split(",")))
     here = machine.describe(given.threads)
     done: list[Measurement] = []
+    begun = time.monotonic()
     for name in options.set_names(given):
+        if given.minutes and time.monotonic() - begun > 60 * given.minutes:
+            skipped.append(f"{name}: not begun, {given.minutes:g} minutes were over")
+            continue
         X, y = options.load(name, given)
         print(f"{name}: {X.shape[0]} x {X.shape[1]}, {X.nnz} non-zeros")
         workers = {peer.name: Worker(peer, X, y, given.threads) for peer in peers}
         certifier = Worker(Certifier, X, y, given.threads) if Auto().available() else None
         for C in options.numbers(given.Cs):
+            if given.minutes and time.monotonic() - begun > 60 * given.minutes:
+                skipped.append(f"{name}, C = {C:g}: not begun, {given.minutes:g} minutes were over")
+                continue
             start = time.perf_counter()
             print(f"  C = {C:g}")
             done.append(Measurement(name, X, y, C, plan))
@@ -89,9 +97,11 @@ def report(given, here: dict, plan: Plan, done: list[Measurement], skipped: list
         HOW.format(tol=plan.tol, repeats=plan.repeats, cap=plan.cap),
         machine.sentence(here),
         *([" ".join(f"{sentence}." for sentence in skipped)] if skipped else []),
+        "## Where we lose",
+        tables.losses(done),
+        tables.verdict(done),
         "## Beside the peers",
         tables.peers_table(done),
-        tables.verdict(done),
         "![Time to gap](linear.png)",
         "## Our solvers",
         tables.solvers_table(done),

@@ -77,6 +77,22 @@ def peers_table(measurements: list[Measurement]) -> str:
     return table(header, rows)
 
 
+def losses(measurements: list[Measurement]) -> str:
+    """The rows where a peer is faster than our certified answer, the worst first."""
+    found = []
+    for m in measurements:
+        ours, peer = certified_seconds(m), best_peer(m)
+        if peer is None or (ours is not None and ours <= peer[1]):
+            continue
+        ratio = float("inf") if ours is None else ours / peer[1]
+        found.append((ratio, [m.name, f"{m.C:g}", seconds(ours), *peer[:1], seconds(peer[1])]))
+    if not found:
+        return "Nowhere: our certified answer comes before any peer's on every row."
+    found.sort(key=lambda item: -item[0])
+    header = ["set", "C", "ours, certified", "best peer", "its seconds", "times slower"]
+    return table(header, [[*cells, f"{ratio:.2f}"] for ratio, cells in found])
+
+
 def verdict(measurements: list[Measurement]) -> str:
     lines = []
     for title, ours in (

@@ -9,10 +9,12 @@ import scipy.sparse as sp
 
 from benchmarks.datasets import a9a, covtype, ijcnn1, imdb, mnist, news20, synthetic
 from benchmarks.datasets.base import DataSet
+from benchmarks.datasets.drawn import DRAWN
+from benchmarks.datasets.small import SMALL
 
 REAL = [a9a.DATA, ijcnn1.DATA, covtype.DATA, imdb.DATA, mnist.DATA, news20.DATA]
 MADE_UP = [synthetic.DENSE, synthetic.SPARSE]
-SETS: dict[str, DataSet] = {data.name: data for data in (*REAL, *MADE_UP)}
+SETS: dict[str, DataSet] = {data.name: data for data in (*REAL, *MADE_UP, *SMALL, *DRAWN)}
 
 
 def default_names(folder: Path | None) -> list[str]:
@@ -60,4 +62,4 @@ def cached(data: DataSet, folder: Path | None, cache: Path) -> tuple[sp.csr_matr
     return X, y
 
 
-__all__ = ["REAL", "SETS", "DataSet", "default_names", "load"]
+__all__ = ["DRAWN", "REAL", "SETS", "SMALL", "DataSet", "default_names", "load"]
