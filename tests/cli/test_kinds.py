@@ -72,10 +72,10 @@ def test_rank_says_how_many_queries_there_were(run, graded):
 
 def test_a_column_of_a_table_may_hold_the_queries(run, graded):
     train(run, "--kind", "rank", "rank.svm", "a")
-    train(run, "--kind", "rank", "--qid", "query", "rank.csv", "b")
+    train(run, "--kind", "rank", "--encode", "none", "--qid", "query", "rank.csv", "b")
     np.testing.assert_allclose(load_model("a").coef, load_model("b").coef, rtol=1e-6)
     assert run("convert", "rank.csv", "rank.parquet").exit_code == 0
-    train(run, "--kind", "rank", "--qid", "query", "rank.parquet", "c")
+    train(run, "--kind", "rank", "--encode", "none", "--qid", "query", "rank.parquet", "c")
     np.testing.assert_allclose(load_model("b").coef, load_model("c").coef, rtol=1e-6)
 
 
@@ -169,7 +169,7 @@ def test_scores_of_ordinal_labels_are_one_a_class(run, graded):
     ],
 )
 def test_measures_are_trained_for_and_printed(run, run_json, graded, args, parameters):
-    train(run, "--kind", "measure", *args, "sides.csv", "m")
+    train(run, "--kind", "measure", "--encode", "none", *args, "sides.csv", "m")
     rows = data.open("sides.csv")
     fitted = maxmargin.MeasureSVC(**parameters).fit(rows.X, rows.y)
     np.testing.assert_array_equal(load_model("m").coef, fitted.coef_)

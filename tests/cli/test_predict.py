@@ -82,8 +82,11 @@ def test_a_feature_0_for_a_one_based_model_is_refused(run, trained, folder):
     assert "number 0" in outcome.stderr
 
 
-def test_columns_in_another_order_are_refused(run, trained, folder):
+def test_columns_in_another_order_are_refused_where_they_were_taken_as_they_are(
+    run, trained, folder
+):
     (folder / "other.csv").write_text("label,f1,f0,f2,f3,f4,f5\nspam,1,2,3,4,5,6\n")
+    assert run("train", "-q", "--encode", "none", "words.csv").exit_code == 0
     outcome = run("predict", "other.csv", "words.csv.model")
     assert outcome.exit_code == 1
     assert "feature 1 is 'f1'" in outcome.stderr

@@ -19,7 +19,8 @@ OPTIONS = (
     Option("--Cs", "Values as 0.01,0.1,1 or how many to try.", metavar="LIST", default="10"),
     Option("-v --folds", "Parts to split into.", int, 5, "N", least=2),
     *(kinds.KIND, options.TOL, options.MAX_ITER, options.MAX_TIME),
-    *(options.THREADS, options.FORMAT, options.TARGET, options.ZERO_BASED, options.DTYPE),
+    *(options.THREADS, options.FORMAT, options.TARGET, options.WEIGHT, options.DROP),
+    *(options.ENCODE, options.ZERO_BASED, options.DTYPE),
     *(options.REPORT, options.FORCE, options.QUIET, options.JSON),
     *(option for name in ("linear", "kernel") for option in kinds.KINDS[name].options),
 )
@@ -41,7 +42,7 @@ def cv(
     choices: Choices,
 ) -> None:
     """Find the C (of a kernel machine also the gamma) that classifies held-out rows best."""
-    from maxmargin.cli import rows
+    from maxmargin.cli import rows, tables
     from maxmargin.models import save
     from maxmargin.models.files import MODEL_FILE
 
@@ -61,7 +62,8 @@ def cv(
         outputs.check(choices.picture, PICTURE)
     reports.check(outputs, choices.report)
     messages.now(f"reading {data}")
-    dataset = rows.read(data, choices)
+    with fitting.warnings_as_messages():
+        dataset = rows.read(data, choices)
     plan = replace(plan, class_weight=fitting.class_weight_of(dataset, choices))
     found = machine.search(dataset, grid, plan, choices, messages)
     kept = fitting.with_columns(found.model, dataset)
@@ -69,6 +71,7 @@ def cv(
         save(kept, model, overwrite=True)  # checked before the work
     reported = reports.write(kept, dataset, choices, search=reports.search_of(found.facts))
     messages.clear()
+    tables.say_encoding(dataset, messages)
     if choices.picture is not None and found.draw is not None:
         found.draw(choices.picture)
     if found.warning is not None:

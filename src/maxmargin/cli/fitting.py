@@ -119,12 +119,13 @@ def classes_of(dataset: Dataset) -> np.ndarray:
 def with_columns(model: Any, dataset: Dataset) -> Any:
     """The model with what the file says about its columns."""
     if hasattr(dataset.X, "blocks") and dataset.y is None:
-        return model  # training has seen to it, block by block
+        return replace(model, encoder=dataset.encoder)  # the rest training has seen, block by block
     names = dataset.feature_names
     return replace(
         model,
         feature_names=None if names is None else tuple(names),
         index_base=dataset.index_base,
+        encoder=dataset.encoder,
     )
 
 

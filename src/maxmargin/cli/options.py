@@ -128,6 +128,16 @@ QID = Option(
     "--qid", "Tables: column of query numbers, by name or position.", metavar="COLUMN",
     said="the one named qid", group=DATA,
 )  # fmt: skip
+WEIGHT = Option(
+    "--weight", "Tables: column of row weights.", metavar="COLUMN", said="sample_weight", group=DATA
+)
+DROP = Option(
+    "--drop", "Tables: leave out a column; repeat it.", list[str], metavar="COLUMN", group=DATA
+)
+ENCODE = Option(
+    "--encode", "Tables: make numbers of all columns and scale them, or take numbers as they are:",
+    str, "auto", choices=("auto", "none"), group=DATA,
+)  # fmt: skip
 TEXT = Option("--text", "Tables: the rows are this column's texts.", metavar="COLUMN", group=DATA)
 ZERO_BASED = Option(
     "--zero-based/--one-based", "svmlight: number of the first feature, if not clear.", bool,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -78,6 +79,7 @@ def write(model: Any, dataset: Dataset | None, choices: Choices, **about: Any) -
     if dataset is None:
         subject = Subject(model, **about)
     else:
+        model = replace(model, encoder=None)  # the rows it was trained on are encoded already
         subject = judged(model, dataset, choices.threads, trained_on=True, **about)
     make_report(subject).save(choices.report, overwrite=True)  # checked before the work
     return f"; report in {choices.report}"

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 import typer
 
-from maxmargin.cli import kinds
+from maxmargin.cli import kinds, tables
 from maxmargin.cli.fitting import labels_of
 
 if TYPE_CHECKING:
     from maxmargin.cli.options import Choices
     from maxmargin.data import BlockSource, Dataset
+    from maxmargin.data.encoding.encoding import TableEncoding
 
 
 class Model(Protocol):
@@ -25,14 +26,18 @@ class Model(Protocol):
     def feature_names(self) -> tuple[str, ...] | None: ...
     @property
     def index_base(self) -> int | None: ...
+    @property
+    def encoder(self) -> TableEncoding | None: ...
 
 
 def reading(choices: Choices) -> dict[str, Any]:
     """What was typed about the data, as `data.open` and `data.open_source` know it."""
     typed = vars(choices)
     options = {name: typed.get(name) for name in ("format", "zero_based", "threads", "dtype")}
-    for name, known in (("target", _column), ("qid", _position)):
+    for name, known in (("target", _column), ("qid", _position), ("weight", _position)):
         options[name] = None if typed.get(name) is None else known(typed[name])
+    options["drop"] = typed.get("drop") or None
+    options["encode"] = "auto" if typed.get("encode") == "auto" else None
     return {name: value for name, value in options.items() if value is not None}
 
 
@@ -87,6 +92,7 @@ def as_source(source: str, choices: Choices) -> Dataset:
         None,
         feature_names=rows.feature_names,
         index_base=rows.index_base,
+        encoder=getattr(rows, "encoder", None),
         source=rows.name,
     )
 
@@ -108,6 +114,8 @@ def read_for(model: Model, source: str, choices: Choices) -> Dataset:
         return strings_for(source, choices)
     if choices.text is not None:
         raise ValueError(f"{source}: --text is for models of strings, and this one is of numbers")
+    if model.encoder is not None:
+        return tables.read_for(model.encoder, source, reading(choices))
     return suited_to(model, read(source, choices))
 
 
@@ -123,6 +131,9 @@ def pieces_for(model: Any, source: str, choices: Choices) -> Iterator[Dataset]:
     """`read_for` block by block: no more than a few megabytes of rows are in memory."""
     from maxmargin.data import Dataset
 
+    if model.encoder is not None:
+        yield from tables.pieces_for(model.encoder, source, reading(choices))
+        return
     rows = source_of([source], choices)
     of_strings = getattr(model, "rows", None) == "strings"
     if of_strings != (rows.kind == "strings"):

@@ -25,7 +25,8 @@ SCHEDULER = Option(
 )
 OPTIONS = (
     *(kinds.KIND, options.C, options.TOL, options.MAX_ITER, options.MAX_TIME, options.THREADS),
-    *(SCHEDULER, options.FORMAT, options.TARGET, options.ZERO_BASED, options.DTYPE),
+    *(SCHEDULER, options.FORMAT, options.TARGET, options.WEIGHT, options.DROP, options.ENCODE),
+    *(options.ZERO_BASED, options.DTYPE),
     *(options.REPORT, options.FORCE, options.QUIET, options.JSON),
     *kinds.options("gammas", "picture"),
 )
@@ -116,14 +117,16 @@ class Run:
 
 def here(data: str, plan: Any, choices: Choices, messages: Messages) -> Run:
     """A fit on this machine."""
-    from maxmargin.cli import rows
+    from maxmargin.cli import rows, tables
 
     start = time.perf_counter()
     messages.now(f"reading {data}")
-    dataset = rows.read_labelled(data, choices)
+    with fitting.warnings_as_messages():
+        dataset = rows.read_labelled(data, choices)
     read = time.perf_counter()
     with fitting.warnings_as_messages():
         model, groups, history = fitting.fit(dataset, plan, choices)
+    tables.say_encoding(dataset, messages)
     run = Run(model, rows.shape_of(dataset), groups, start, read)
     run.dataset, run.history = dataset, history
     return run

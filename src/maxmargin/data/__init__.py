@@ -27,6 +27,7 @@ __all__ = [
     "Dataset",
     "Rows",
     "Strings",
+    "TableEncoder",
     "load_demo",
     "open",
     "open_source",
@@ -37,7 +38,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """`write_store` needs pyarrow, which is slow to import: only those who use it wait for it."""
+    """What needs pyarrow or scikit-learn, which are slow to import: only those who use it wait."""
+    if name == "TableEncoder":
+        from maxmargin.data.encoding.transformer import TableEncoder
+
+        return TableEncoder
     if name == "write_store":
         from maxmargin.data.store.writing import write_store
 

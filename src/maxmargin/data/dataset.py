@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
+
+if TYPE_CHECKING:
+    from maxmargin.data.encoding.encoding import TableEncoding
 
 
 @dataclass
@@ -26,6 +30,8 @@ class Dataset:
         Names of the columns of X, where the file has names.
     index_base : int, optional
         The number svmlight text gives to its first feature, 0 or 1; None for tables.
+    encoder : TableEncoding, optional
+        How X was made of the columns of a table.
     source : str
         Where the data came from, for messages.
     """
@@ -36,4 +42,5 @@ class Dataset:
     weight: np.ndarray | None = None
     feature_names: list[str] | None = None
     index_base: int | None = None
+    encoder: TableEncoding | None = None
     source: str = "memory"

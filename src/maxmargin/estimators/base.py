@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from maxmargin.data.arrays import is_surely_finite, number_types, safe_rows
 from maxmargin.data.cpus import granted_cpus
 from maxmargin.estimators.reporting import Reporting
-from maxmargin.estimators.sources import is_source, opened, read_labelled
+from maxmargin.estimators.sources import is_source, opened, read_labelled, read_table
 from maxmargin.models.files import register_estimator, save
 from maxmargin.parameters import Options, ParameterError, is_whole, positive
 from maxmargin.problem import Callback, Certificate, Progress, Status
@@ -193,7 +193,10 @@ class Machine(Reporting, BaseEstimator):
         known = cls().get_params()
         estimator = cls(**{k: v for k, v in model.parameters.items() if k in known})
         estimator._show(model)
-        estimator._note_columns(model.n_features, model.feature_names)
+        if model.encoder is None:
+            estimator._note_columns(model.n_features, model.feature_names)
+        else:
+            estimator._note_columns(len(model.encoder.inputs), model.encoder.inputs)
         estimator.history_ = []
         return estimator
 
@@ -226,6 +229,9 @@ class Machine(Reporting, BaseEstimator):
         """What a method of the model says about rows, once they are checked."""
         check_is_fitted(self)
         apply, threads = getattr(self.to_model(), method), threads_of(self.n_jobs)
+        encoder = self.to_model().encoder
+        if encoder is not None:
+            return apply(read_table(encoder, X, threads).X if self._is_file(X) else X, threads)
         if self._is_file(X):
             source = opened(X, threads, self.n_features_in_)
             return np.concatenate([apply(block.X, threads) for block in source.blocks()])
@@ -236,6 +242,10 @@ class Machine(Reporting, BaseEstimator):
         check_is_fitted(self)
         if not self._is_file(X):
             return Given(X, y, sample_weight, qid)
+        encoder = self.to_model().encoder
+        if encoder is not None:
+            table = read_table(encoder, X, threads_of(self.n_jobs))
+            return Given(table.X, table.y, table.weight, table.qid)
         source = opened(X, threads_of(self.n_jobs), self.n_features_in_)
         known = read_labelled(source, y, sample_weight, qid, threads_of(self.n_jobs), rows=False)
         return Given(source, known.y, known.weight, known.qid)

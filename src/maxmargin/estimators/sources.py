@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxmargin.data.dataset import Dataset
 from maxmargin.data.stream.blocks import BlockSource
 from maxmargin.data.stream.source_rows import read_metadata, read_rows
 from maxmargin.data.stream.sources import open_source
+
+if TYPE_CHECKING:
+    from maxmargin.data.encoding.encoding import TableEncoding
 
 
 def is_source(X: Any) -> bool:
@@ -46,6 +50,17 @@ def refuse_beside(source: BlockSource, given: Any, name: str, what: str) -> None
         raise ValueError(
             f"{name} was given, but X is {source.name}, whose {what} are in it: leave {name} out"
         )
+
+
+def read_table(encoder: TableEncoding, X: Any, threads: int | None) -> Dataset:
+    """A table file for a model that was trained on a table; X of the result is the table."""
+    from maxmargin.data.encoding.reading import open_for  # it needs pyarrow, slow to import
+
+    if not _is_path(X):
+        raise ValueError(
+            f"X is a {type(X).__name__}, but the model was trained on a table: give one table file"
+        )
+    return open_for(encoder, X, threads=threads)
 
 
 @dataclass(frozen=True)

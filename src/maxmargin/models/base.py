@@ -12,6 +12,7 @@ import numpy as np
 from maxmargin.models.contents import (
     Certificates,
     Contents,
+    Encoding,
     IndexBase,
     Names,
     Parameters,
@@ -22,6 +23,9 @@ from maxmargin.models.contents import (
     stored_fields,
 )
 from maxmargin.problem import Certificate
+
+if TYPE_CHECKING:
+    from maxmargin.data.encoding.encoding import TableEncoding
 
 _kinds: dict[str, type[Model]] = {}
 
@@ -46,6 +50,9 @@ class Model(ABC):
     feature_names : of the columns, where the training data had names
     index_base : 0 or 1, the number svmlight training text gave its first feature: test text
         must be read with the same base
+    encoder : TableEncoding, optional
+        Makes features of the columns of a table, where the model was trained on one: such a model
+        is given tables, and `feature_names` are those of the features
     """
 
     kind: ClassVar[str] = ""
@@ -57,6 +64,7 @@ class Model(ABC):
     )
     feature_names: tuple[str, ...] | None = stored(Names(), None)
     index_base: int | None = stored(IndexBase(), None)
+    encoder: TableEncoding | None = stored(Encoding(), None)
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -82,8 +90,14 @@ class Model(ABC):
     def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
         """The label of each row; of a ranking its score."""
 
-    def check_columns(self, X: Any) -> None:
-        """Rows must have the columns of the training data."""
+    def rows_of(self, X: Any) -> Any:
+        """X as it is scored: a table encoded, an array if it has the columns of training."""
+        if self.encoder is not None:
+            X = self.encoder.transform(X)
+        self._check_columns(X)
+        return X
+
+    def _check_columns(self, X: Any) -> None:
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(
                 f"X has shape {X.shape}, but the model was trained on {self.n_features} "
@@ -103,6 +117,10 @@ class Model(ABC):
             raise ValueError(
                 f"{len(self.feature_names)} feature names do not fit {self.n_features} features"
             )
+        if self.encoder is not None and self.encoder.width != self.n_features:
+            raise ValueError(
+                f"an encoding of {self.encoder.width} features does not fit {self.n_features}"
+            )
 
     # ------------------------------------------------------------ the file
 
@@ -118,6 +136,8 @@ class Model(ABC):
         """The model that `pack` was asked of; ValueError where these cannot be one."""
         contents = Contents(dict(tensors), content)
         values = {name: form.unpack(name, contents) for name, form in stored_fields(cls).items()}
+        if values["encoder"] is not None:
+            values["feature_names"] = tuple(values["encoder"].feature_names)
         if contents.tensors:
             raise ValueError(f"it holds the unknown tensors {sorted(contents.tensors)}")
         model = cls(**values)

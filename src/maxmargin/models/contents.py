@@ -219,6 +219,25 @@ class IndexBase(Field):
         return base
 
 
+class Encoding(Field):
+    """How the columns of a table become features, or None. It knows their names."""
+
+    def pack(self, name: str, value: Any, into: Contents) -> None:
+        if value is None:
+            return
+        from maxmargin.data.encoding.packing import pack  # it needs pyarrow, slow to import
+
+        into.plain[name] = pack(value)
+        into.plain["feature_names"] = None
+
+    def unpack(self, name: str, found: Contents) -> Any:
+        if found.plain.get(name) is None:
+            return None
+        from maxmargin.data.encoding.packing import unpack
+
+        return unpack(found.plain[name])
+
+
 class Parameters(Field):
     """Parameters of an estimator: plain values, lists of them, and mappings."""
 

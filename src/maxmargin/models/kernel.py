@@ -154,7 +154,7 @@ class KernelModel(KernelPredictor):
 
     def problems(self, X: Any, threads: int | None = None) -> np.ndarray:
         """``f_p(x)`` for every row and problem, by tiles on the support vectors."""
-        self.check_columns(X)
+        X = self.rows_of(X)
         if len(self.support) == 0:
             return np.zeros((X.shape[0], self.coefficients.shape[1]))
         if isinstance(self.kernel, str):

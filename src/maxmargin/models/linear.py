@@ -39,7 +39,7 @@ class LinearScores(Model):
 
     def scores(self, X: Any, threads: int | None = None) -> np.ndarray:
         """``X coef^T``, (n, k). X is used where it lies."""
-        self.check_columns(X)
+        X = self.rows_of(X)
         if X.shape[0] < SMALL:  # starting threads would take longer than the work
             threads = 1
         rows = ArrayRows(X, pool=_core.Pool(threads or granted_cpus()))

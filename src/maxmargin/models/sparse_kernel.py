@@ -143,7 +143,7 @@ class SparseKernelModel(KernelPredictor):
 
     def problems(self, X: Any, threads: int | None = None) -> np.ndarray:
         """``f_p(x)`` for every row and problem: products with the basis, tile by tile."""
-        self.check_columns(X)
+        X = self.rows_of(X)
         pool = _core.Pool(useful_threads(threads, X.shape[0] * len(self.coefficients)))
         f = np.zeros((X.shape[0], self.coefficients.shape[1]))
         for rows, vectors, K in kernel_tiles(X, self.vectors, self.kernel, pool):

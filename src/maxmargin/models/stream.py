@@ -91,6 +91,8 @@ class StreamModel(LinearModel):
         """``phi(X) coef^T``, (n, k); a list of texts is one of strings."""
         if self.features is None:
             return super().scores(X, threads)
+        if self.encoder is not None:
+            X = self.encoder.transform(X)
         if not hasattr(X, "shape"):
             X = next(ArraySource(X, block_bytes=1 << 62).blocks()).X if len(X) else no_strings()
         if isinstance(X, Strings) != (self.rows == "strings") or X.shape[1] != self.d_in:

@@ -25,10 +25,11 @@ class Wanted:
     target: Column | Literal[False] | None = None
     qid: Column | None = None
     weight: Column | None = None
+    drop: tuple[str, ...] = ()  # columns that are not looked at
 
     def names(self) -> set[str]:
         """The names asked for; digits may stand for a position."""
-        columns = (self.target, self.qid, self.weight)
+        columns = (self.target, self.qid, self.weight, *self.drop)
         return {c for c in columns if isinstance(c, str) and not _is_position(c)}
 
 
@@ -60,6 +61,7 @@ def choose(
     named = likely_targets is None
     names = [c for c in names if not c.startswith(_INDEX_PREFIX)]
     _check_names(name, names)
+    names = _without(name, names, wanted.drop)
     qid = _column(name, names, wanted.qid, "qid", named)
     weight = _column(name, names, wanted.weight, "weight", named)
     if named and qid is None and QID_NAME in names:
@@ -97,6 +99,20 @@ def _check_names(name: str, names: list[str]) -> None:
         )
 
 
+def _without(name: str, names: list[str], drop: tuple[str, ...]) -> list[str]:
+    unknown = [column for column in drop if column not in names]
+    if unknown:
+        raise DataError(
+            f"{name}: found no column{'s' * (len(unknown) > 1)} {', '.join(map(repr, unknown))} to "
+            f"drop; expected some of {_some(names)}"
+        )
+    return [column for column in names if column not in drop]
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(repr(n) for n in names[:20]) + (", ..." if len(names) > 20 else "")
+
+
 def _is_position(text: str) -> bool:
     return text.removeprefix("-").isdecimal()
 
@@ -110,8 +126,7 @@ def _column(
     is_position = isinstance(wanted, int) or (not named and _is_position(wanted))
     if is_position and -len(names) <= int(wanted) < len(names):
         return names[int(wanted)]
-    some = ", ".join(repr(n) for n in names[:20]) + (", ..." if len(names) > 20 else "")
-    have = f"one of {some}" if named else f"a position from 0 to {len(names) - 1}"
+    have = f"one of {_some(names)}" if named else f"a position from 0 to {len(names) - 1}"
     raise DataError(f"{name}: found no {option} column {wanted!r}; expected {have}")
 
 
@@ -120,8 +135,7 @@ def _target_by_name(name: str, columns: list[str]) -> str:
     for known in TARGET_NAMES:
         if known in lower:
             return lower[known]
-    some = ", ".join(repr(c) for c in columns[:20]) + (", ..." if len(columns) > 20 else "")
     raise DataError(
-        f"{name}: found columns {some}; expected one named {', '.join(TARGET_NAMES)}; say which "
-        "one holds the labels (target=...), or that none does (target=False)"
+        f"{name}: found columns {_some(columns)}; expected one named {', '.join(TARGET_NAMES)}; "
+        "say which one holds the labels (target=...), or that none does (target=False)"
     )

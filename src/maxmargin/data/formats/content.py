@@ -65,6 +65,10 @@ def read(source: Source) -> Content:
 
     Compression is recognised by the first bytes, whatever the name.
     """
+    return in_utf8(_read(source))
+
+
+def _read(source: Source) -> Content:
     name = source_name(source)
     try:
         if source == "-":
@@ -80,6 +84,27 @@ def read(source: Source) -> Content:
             return _unpacked(packed)
     except OSError as error:
         raise DataError(f"{name}: cannot be read: {error.strerror or error}") from error
+
+
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")  # spreadsheets save "Unicode text" so
+
+
+def in_utf8(content: Content) -> Content:
+    """Text in UTF-16, which begins with a mark, in UTF-8; anything else as it is."""
+    if content.head[:2].tobytes() not in UTF16_MARKS:
+        return content
+    memory = content.memory
+    if memory is None:
+        with open(content.name, "rb") as file:
+            memory = _read_all(file)
+    try:
+        text = memory.tobytes().decode("utf-16")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{content.name}: begins as UTF-16 and is not ({error.reason} at byte {error.start}); "
+            "expected UTF-8 or UTF-16; save it as UTF-8"
+        ) from error
+    return Content(content.name, np.frombuffer(text.encode(), np.uint8), content.packed)
 
 
 def source_name(source: Source) -> str:

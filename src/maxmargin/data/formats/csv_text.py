@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -50,7 +51,7 @@ def read_csv(content: Content, wanted: Wanted, *, dtype: np.dtype, threads: int)
     table = text.table(column_types(schema, roles, dtype), threads)
     if roles.target is not None:
         position = table.column_names.index(roles.target)
-        labels = _as_numbers_if_all_are(table.column(position))
+        labels = labels_as_numbers(table.column(position))
         table = table.set_column(position, roles.target, labels)
     batches = table.to_batches(max_chunksize=ROWS_AT_ONCE)
     filled = Filled(
@@ -83,7 +84,7 @@ def column_types(schema: pa.Schema, roles: Roles, dtype: np.dtype) -> dict[str, 
 LABEL_TYPES = (pa.int64(), pa.float64(), pa.string())  # the first that all labels fit is theirs
 
 
-def _as_numbers_if_all_are(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def labels_as_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Labels of a CSV file as whole numbers, else as numbers, else as the strings they are."""
     known = (labels_as(column, kind) for kind in LABEL_TYPES)
     return next(labels for labels in known if labels is not None)
@@ -110,7 +111,7 @@ class CsvText:
         if not line:
             raise DataError(f"{name}: found no rows; expected at least one")
         self.delimiter = delimiter_of(line[0]) or ","
-        fields = [field.strip().strip('"') for field in line[0].split(self.delimiter)]
+        fields = _fields(line[0], self.delimiter)
         self.words = [bool(field and not _NUMERAL.fullmatch(field)) for field in fields]
         known = {*TARGET_NAMES, QID_NAME, WEIGHT_NAME} | {n.lower() for n in wanted.names()}
         self.has_names = any(field.lower() in known for field in fields) or all(
@@ -134,13 +135,13 @@ class CsvText:
                 use_threads=threads > 1,
                 autogenerate_column_names=not self.has_names,
             ),
-            "parse_options": pa.csv.ParseOptions(delimiter=self.delimiter),
+            "parse_options": pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
         }
 
     def schema(self) -> pa.Schema:
         """Names, and the types the first megabyte suggests."""
         try:
-            with pa.csv.open_csv(self.reader(), **self.options(1)) as stream:
+            with self.reader() as reader, pa.csv.open_csv(reader, **self.options(1)) as stream:
                 schema = stream.schema
                 _ = schema.names  # decoded here, where it may fail
                 return schema
@@ -148,7 +149,7 @@ class CsvText:
             raise self.fault(error, []) from error
 
     def table(self, types: dict[str, pa.DataType], threads: int) -> pa.Table:
-        convert = pa.csv.ConvertOptions(column_types=types)
+        convert = pa.csv.ConvertOptions(column_types=types, null_values=_MISSING)
         try:
             return pa.csv.read_csv(self.reader(), convert_options=convert, **self.options(threads))
         except (pa.ArrowException, UnicodeDecodeError) as error:
@@ -191,10 +192,10 @@ class CsvText:
         return self._line(row + 1 + self.has_names)
 
     def _line(self, nth: int) -> int:
-        """The number of the nth line (from 1) that is not empty: empty ones make no row."""
-        before, found, last = 0, 0, 1
+        """The line on which the nth record (from 1) begins: empty lines are none."""
+        before, found, last, quoted = 0, 0, 1, False
         for text in self.lines():
-            lines = _filled_lines(text)
+            lines, quoted = _records(text, quoted)
             if found + len(lines) >= nth:
                 return before + int(lines[nth - found - 1]) + 1
             found += len(lines)
@@ -203,10 +204,27 @@ class CsvText:
         return last
 
 
-def _filled_lines(text: np.ndarray) -> np.ndarray:
-    """Which lines, counted from 0, are not empty."""
-    ends = np.append(np.flatnonzero(text == ord("\n")), len(text))
-    starts = np.append(0, ends[:-1] + 1)
-    length = ends - starts
-    carriage = text[np.minimum(starts, len(text) - 1)] == ord("\r")
-    return np.flatnonzero((length > 1) | ((length == 1) & ~carriage))
+def _fields(line: str, delimiter: str) -> list[str]:
+    """The fields of one line, without the quotes around them."""
+    try:
+        fields = next(csv.reader([line], delimiter=delimiter))
+    except csv.Error:  # what is no CSV is said where it is read
+        fields = line.split(delimiter)
+    return [field.strip() for field in fields]
+
+
+def _records(text: np.ndarray, quoted: bool) -> tuple[np.ndarray, bool]:
+    """The lines, counted from 0, on which records begin, and whether the text ends in quotes.
+
+    A line end inside quotes belongs to a field.
+    """
+    ends = np.flatnonzero(text == ord("\n"))
+    odd = np.cumsum(text == ord('"'), dtype=np.uint8) % 2 != quoted
+    outside = ends[~odd[ends]]
+    begins = np.append(outside + 1, len(text)) if quoted else np.append(0, outside + 1)
+    begins = begins[begins < len(text)]
+    length = np.searchsorted(outside, begins)
+    length = np.append(outside, len(text))[length] - begins
+    carriage = text[begins] == ord("\r")
+    filled = begins[(length > 1) | ((length == 1) & ~carriage)]
+    return np.searchsorted(ends, filled), bool(odd[-1]) if len(text) else quoted

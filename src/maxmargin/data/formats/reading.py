@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from maxmargin.data.formats.columns import Column, Wanted
 from maxmargin.data.formats.content import Content, Source
 from maxmargin.data.formats.content import read as read_content
 from maxmargin.data.formats.detect import delimiter_of, first_lines
+
+if TYPE_CHECKING:
+    from maxmargin.data.encoding.encoding import Options, TableEncoding
 
 FORMATS = ("svmlight", "csv", "parquet", "arrow")
 
@@ -30,6 +34,8 @@ def open(
     target: Column | Literal[False] | None = None,
     qid: Column | None = None,
     weight: Column | None = None,
+    drop: Sequence[str] = (),
+    encode: Literal["auto"] | Options | TableEncoding | None = None,
     threads: int | None = None,
 ) -> Dataset:
     """Read a data file: svmlight/LIBSVM text, CSV, Parquet or Arrow, compressed or not.
@@ -56,6 +62,12 @@ def open(
     qid, weight : str or int, optional
         Tables only: the columns of query numbers and of row weights. By default those named ``qid``
         and ``sample_weight``, if there are such.
+    drop : list of str
+        Tables only: columns that are not looked at.
+    encode : "auto", optional
+        Tables only: columns may hold anything, and become numbers as `TableEncoder` does it; the
+        result has the `encoder`. A `TableEncoding` encodes as other rows were. By default all
+        features must be numbers.
     threads : int, optional
         By default all CPUs this process may use. The result does not depend on it.
 
@@ -96,7 +108,7 @@ def open(
             "it with a feature map (StreamSVC, features=...)"
         )
     if kind == "svmlight":
-        refuse(content.name, kind, target=target, qid=qid, weight=weight)
+        refuse(content.name, kind, target=target, qid=qid, weight=weight, drop=drop or None)
         dataset = svmlight.read(
             content,
             dtype=number,
@@ -114,19 +126,32 @@ def open(
         tables,  # they need pyarrow, which is slow to import
     )
 
-    wanted = Wanted(target, qid, weight)
-    if kind == "csv":
+    wanted = Wanted(target, qid, weight, tuple(drop))
+    if encode is not None and not is_store(content, kind):
+        from maxmargin.data.encoding.reading import read_encoded
+
+        dataset = read_encoded(content, kind, wanted, encode, threads, number.name)
+    elif kind == "csv":
         dataset = csv_text.read_csv(content, wanted, dtype=number, threads=threads)
     elif kind == "parquet":
         dataset = tables.read_parquet(content, wanted, dtype=number, threads=threads)
     else:
         dataset = _read_arrow(content, wanted, dtype=number)
-    if n_features is not None and dataset.X.shape[1] != n_features:
+    if encode is None and n_features is not None and dataset.X.shape[1] != n_features:
         raise DataError(
             f"{content.name}: found {dataset.X.shape[1]} feature columns; expected {n_features}; "
             "check which columns are target, qid and weight"
         )
     return dataset
+
+
+def is_store(content: Content, kind: str) -> bool:
+    """Whether an Arrow file is a row store, rather than a table."""
+    if kind != "arrow":
+        return False
+    from maxmargin.data.store import store
+
+    return store.is_store(content)
 
 
 def _read_arrow(content: Content, wanted: Wanted, dtype: np.dtype) -> Dataset:
@@ -135,7 +160,8 @@ def _read_arrow(content: Content, wanted: Wanted, dtype: np.dtype) -> Dataset:
 
     if not store.is_store(content):
         return tables.read_arrow(content, wanted, dtype=dtype)
-    options = {"target": wanted.target, "qid": wanted.qid, "weight": wanted.weight}
+    options: dict[str, Any] = {"target": wanted.target, "qid": wanted.qid, "weight": wanted.weight}
+    options["drop"] = wanted.drop or None
     refuse(content.name, "a row store", **options)
     return store.read_store(content, dtype=dtype)
 

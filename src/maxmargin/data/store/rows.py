@@ -109,7 +109,8 @@ class StoredRows:
         if self._is_sparse:
             shape = (self.n, self._description.features)
             X = sp.csr_matrix(X, shape, copy=False)
-        metadata = {key: np.concatenate(parts) for key, parts in self._sides.items() if parts}
+        known = {key: parts for key, parts in self._sides.items() if parts}
+        metadata: dict[str, Any] = {key: np.concatenate(parts) for key, parts in known.items()}
         return Dataset(
             X,
             feature_names=self._description.feature_names,

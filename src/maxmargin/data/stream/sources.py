@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Sequence
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
@@ -13,13 +13,16 @@ from maxmargin.data.dataset import Dataset
 from maxmargin.data.errors import DataError
 from maxmargin.data.formats.columns import Column, Wanted
 from maxmargin.data.formats.compression import Unpacked
-from maxmargin.data.formats.content import HEAD, Content
+from maxmargin.data.formats.content import HEAD, UTF16_MARKS, Content
 from maxmargin.data.formats.reading import detect_format, float_type, refuse
 from maxmargin.data.stream.array_source import _of_dataset
 from maxmargin.data.stream.blocks import BlockSource
 from maxmargin.data.stream.fingerprints import as_bytes
 from maxmargin.data.stream.joined_source import JoinedSource
 from maxmargin.data.stream.text_sources import FastaSource, SvmlightSource, Width
+
+if TYPE_CHECKING:
+    from maxmargin.data.encoding.encoding import Options, TableEncoding
 
 SOURCE_FORMATS = ("svmlight", "csv", "parquet", "arrow", "fasta")
 
@@ -37,6 +40,8 @@ def open_source(
     qid: Column | None = None,
     weight: Column | None = None,
     text: str | None = None,
+    drop: Sequence[str] = (),
+    encode: Literal["auto"] | Options | TableEncoding | None = None,
     mapped: bool = False,
     threads: int | None = None,
 ) -> BlockSource:
@@ -58,6 +63,9 @@ def open_source(
         As of `open`. ``target=False`` is also for FASTA without labels.
     text : str, optional
         Tables only: the rows are the strings of this column.
+    drop, encode
+        As of `open`: three passes find out how to encode the columns. A `TableEncoding` is used as
+        it is.
     mapped : bool
         Row stores only: map the file into memory, so that blocks are views of the file itself. Such
         a file must not be cut short or written to while it is in use.
@@ -87,8 +95,8 @@ def open_source(
     if format is not None and format not in SOURCE_FORMATS:
         raise DataError(f"format is {format!r}; expected one of {', '.join(SOURCE_FORMATS)}")
     paths = _files(cast(Paths, source))
-    wanted = Wanted(target, qid, weight)
-    options = {"target": target, "qid": qid, "weight": weight, "text": text}
+    wanted = Wanted(target, qid, weight, tuple(drop))
+    options = {"target": target, "qid": qid, "weight": weight, "text": text, "drop": drop or None}
     base = None if zero_based == "auto" else zero_based
 
     def opened(path: str) -> Any:
@@ -101,7 +109,7 @@ def open_source(
             refuse(path, kind, zero_based=base, n_features=n_features)
             return FastaSource(path, labelled=target is not False, threads=threads)
         refuse(path, kind, zero_based=base)
-        return _table(path, kind, wanted, number, text, mapped)
+        return _table(path, kind, wanted, number, text, mapped, None if text else encode)
 
     sources = [opened(path) for path in paths]
     _agree_on_columns(sources, base, n_features)
@@ -115,14 +123,20 @@ def open_source(
 
 
 def _table(
-    path: str, kind: str, wanted: Wanted, dtype: np.dtype, text: str | None, mapped: bool
+    path: str,
+    kind: str,
+    wanted: Wanted,
+    dtype: np.dtype,
+    text: str | None,
+    mapped: bool,
+    encode: Any,
 ) -> BlockSource:
     if kind == "arrow":
         from maxmargin.data.store import store  # it needs pyarrow, which is slow to import
 
         if store.is_store(path):
             options = {"target": wanted.target, "qid": wanted.qid, "weight": wanted.weight}
-            refuse(path, "a row store", **options, text=text)
+            refuse(path, "a row store", **options, drop=wanted.drop or None, text=text)
             return store.StoreSource(path, mapped=mapped)
     from maxmargin.data.stream import table_sources  # it needs all of pyarrow
 
@@ -132,7 +146,11 @@ def _table(
         "parquet": table_sources.ParquetSource,
         "arrow": table_sources.ArrowSource,
     }
-    return makers[kind](path, wanted, dtype=dtype, text=text)
+    if encode is None:
+        return makers[kind](path, wanted, dtype=dtype, text=text)
+    from maxmargin.data.encoding.source import open_encoded
+
+    return open_encoded(makers[kind], path, wanted, encode, dtype)
 
 
 def _agree_on_columns(sources: list[Any], zero_based: bool | None, n_features: int | None) -> None:
@@ -182,4 +200,9 @@ def _detect_format(path: str) -> str:
         head = Content(path, as_bytes(stream.read(HEAD)))
     if not head.size:
         raise DataError(f"{path}: is empty; expected at least one row of data")
+    if head.head[:2].tobytes() in UTF16_MARKS:
+        raise DataError(
+            f"{path}: is text in UTF-16; expected UTF-8 where rows stay on disk; convert it "
+            "(iconv -f UTF-16 -t UTF-8), or read it into memory"
+        )
     return detect_format(head)

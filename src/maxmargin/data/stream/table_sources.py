@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,9 @@ import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.parquet
 
+from maxmargin.data.dataset import Dataset
+from maxmargin.data.encoding.encoding import TableEncoding
+from maxmargin.data.encoding.reading import roles_of
 from maxmargin.data.errors import DataError, other_rows
 from maxmargin.data.formats.columns import Roles, Wanted, choose
 from maxmargin.data.formats.compression import Unpacked
@@ -45,9 +48,18 @@ class TableSource(ABC):
     _line_of_row: Callable[[int], int] | None = None  # where rows are lines of text
 
     def __init__(
-        self, path: str | os.PathLike, wanted: Wanted, *, dtype: np.dtype, text: str | None
+        self,
+        path: str | os.PathLike,
+        wanted: Wanted,
+        *,
+        dtype: np.dtype,
+        text: str | None,
+        any_columns: bool = False,
+        encoding: TableEncoding | None = None,
     ) -> None:
         self._file = WatchedFile(path)
+        self._any_columns = any_columns  # they may hold anything: they are to be encoded
+        self._encoding = encoding  # of a model: it knows which columns it needs
         self._wanted, self._dtype, self._text = wanted, np.dtype(dtype), text
         self.n = self._count()
         check_unpacked(self.name, self.n, self._file.state.size)  # a row is a byte at least
@@ -88,7 +100,10 @@ class TableSource(ABC):
 
     @cached_property
     def _roles(self) -> Roles:
-        roles = choose(self.name, self._schema.names, self._wanted, self._likely_targets())
+        names, likely = self._schema.names, self._likely_targets()
+        if self._encoding is not None:
+            return roles_of(self.name, names, self._wanted, self._encoding, likely)
+        roles = choose(self.name, names, self._wanted, likely)
         if self._text is None:
             return roles
         if self._text not in roles.features:
@@ -115,17 +130,19 @@ class TableSource(ABC):
         return max(1, BLOCK_BYTES // max(width, 256))
 
     def _measure(self) -> int:
-        if self._text is None:
+        if self._text is None or self._any_columns:
             return self._rows_at_once * (self.d * self._dtype.itemsize + 24)
         return BLOCK_BYTES + max(block.X.letters.nbytes for block in self.blocks())  # type: ignore
 
     def _check_columns(self) -> None:
         """Refuse columns of the wrong type before any row is read."""
         roles = self._roles
-        if self._text is None:
+        if self._text is None and not self._any_columns:
             check_types(self.name, self._schema, roles)
             return
         check_types(self.name, self._schema, Roles([], roles.target, roles.qid, roles.weight))
+        if self._text is None:
+            return
         kind = value_type(self._schema.field(self._text).type)
         if not is_text(kind):
             raise DataError(
@@ -148,17 +165,39 @@ class TableSource(ABC):
             raise other_rows(self.name, first, self.n)
 
     def _filled(self) -> Iterator[Block]:
+        for first, batch in self.batches():
+            yield self._block(first, batch)
+
+    def batches(self) -> Generator[tuple[int, pa.RecordBatch], None, None]:
+        """Columns as the file has them, some rows at a time, with the number of the first row."""
         first = 0
         with reading(self.name, self._format):
             for large in map(sound, self._batches()):
                 for begin in range(0, large.num_rows, self._rows_at_once):
                     batch = large.slice(begin, self._rows_at_once)
-                    yield self._block(first, batch)
+                    yield first, batch
                     first += batch.num_rows
 
+    @property
+    def roles(self) -> Roles:
+        """What each column is for."""
+        return self._roles
+
+    def line_of_row(self) -> Callable[[int], int] | None:
+        """What tells the line of a row, where rows are lines."""
+        return self._line_of_row
+
+    def metadata(self, first: int, batch: pa.RecordBatch) -> Dataset:
+        """Labels, weights and queries of some rows; X has no columns."""
+        return self._fill(first, batch, [])
+
     def _block(self, first: int, batch: pa.RecordBatch) -> Block:
+        rows = self._fill(first, batch, self._roles.features if self._text is None else [])
+        X: Any = rows.X if self._text is None else self._strings(first, batch)
+        return Block(first, X, rows.y, weight=rows.weight, qid=rows.qid)
+
+    def _fill(self, first: int, batch: pa.RecordBatch, features: list[str]) -> Dataset:
         roles = self._roles
-        features = roles.features if self._text is None else []
         filled = Filled(
             self.name,
             self._file.state.size,
@@ -169,9 +208,7 @@ class TableSource(ABC):
             self._line_of_row,
             first,
         )
-        rows = filled.dataset([batch], None)
-        X: Any = rows.X if self._text is None else self._strings(first, batch)
-        return Block(first, X, rows.y, weight=rows.weight, qid=rows.qid)
+        return filled.dataset([batch], None)
 
     def _strings(self, first: int, batch: pa.RecordBatch) -> Any:
         column = batch.column(batch.schema.get_field_index(self._text))
@@ -265,7 +302,7 @@ class CsvSource(TableSource):
 
     def _check_columns(self) -> None:
         """What other columns hold shows when they are read as what they are to be."""
-        if self._text is None:
+        if self._text is None and not self._any_columns:
             roles = Roles(self._roles.features, None, None, None)
             check_types(self.name, self._schema, roles)
 
@@ -291,6 +328,8 @@ class CsvSource(TableSource):
         types = column_types(self._schema, self._roles, self._dtype)
         if self._text is not None:
             types[self._text] = pa.string()
+        if self._any_columns:  # what a column is shows at its end only
+            types |= dict.fromkeys(self._roles.features, pa.string())
         target = self._roles.target
         wanted = [c for c in self._schema.names if c in types or c in self._roles.features]
         for batch in self._stream(types, wanted):

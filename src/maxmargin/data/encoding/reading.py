@@ -1,0 +1,248 @@
+"""Table files as Arrow columns: CSV, Parquet and Arrow, with the rows' labels, weights, queries."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet
+
+from maxmargin.data.cpus import granted_cpus
+from maxmargin.data.dataset import Dataset
+from maxmargin.data.encoding.encoding import Options, TableEncoding, batches_of, fit
+from maxmargin.data.encoding.leakage import warn_of_leakage
+from maxmargin.data.encoding.places import DataWarning, Place
+from maxmargin.data.errors import DataError
+from maxmargin.data.formats.columns import Column, Roles, Wanted, choose
+from maxmargin.data.formats.content import Content, Source
+from maxmargin.data.formats.content import read as read_content
+from maxmargin.data.formats.csv_text import CsvText, column_types, labels_as_numbers
+from maxmargin.data.formats.parquet_pages import rows_that_fit
+from maxmargin.data.formats.reading import detect_format, is_store
+from maxmargin.data.formats.tables import (
+    ROWS_AT_ONCE,
+    Filled,
+    check_types,
+    readable,
+    reading,
+    rows_of_arrow,
+    sound,
+)
+from maxmargin.data.limits import check_unpacked
+
+AS_TEXT = ("category", "text")  # kinds of columns that are never numbers, whatever they look like
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A table in memory: its columns as they are, and what each is for."""
+
+    table: pa.Table
+    roles: Roles
+    place: Place
+    has_names: bool
+    packed: int
+
+    def dataset(self) -> Dataset:
+        """Labels, weights and queries of the rows; X is the table itself."""
+        rows = self.table.num_rows
+        if rows == 0:
+            raise DataError(f"{self.place.name}: found no rows; expected at least one")
+        others = replace(self.roles, features=[])
+        filled = Filled(
+            self.place.name,
+            self.packed,
+            self.table.schema,
+            others,
+            rows,
+            pa.float32().to_pandas_dtype(),
+            self.place.line_of_row,
+        )
+        found = filled.dataset(self.table.to_batches(max_chunksize=ROWS_AT_ONCE), None)
+        found.X = self.table.select(self.roles.features)
+        return found
+
+
+def read_encoded(
+    content: Content,
+    kind: str,
+    wanted: Wanted,
+    options: Options | TableEncoding | Literal["auto"],
+    threads: int,
+    dtype: str,
+) -> Dataset:
+    """The rows of a table file, encoded by what they ask for, or as others were."""
+    known = options if isinstance(options, TableEncoding) else None
+    file = read_table(content, kind, wanted, threads, known)
+    dataset = file.dataset()
+    if isinstance(options, TableEncoding):
+        return _with_rows(dataset, file, options)
+    warn_of_leakage([dataset], file.place.name, file.roles.target)
+    names = file.roles.features
+    options = Options() if isinstance(options, str) else options
+    encoding = fit(names, lambda: batches_of(file.table), options, file.place)
+    encoding = with_roles(encoding, file.roles, wanted.drop).as_type(dtype)
+    check_some(encoding, file.place.name)
+    return _with_rows(dataset, file, encoding)
+
+
+def _with_rows(dataset: Dataset, file: TableFile, encoding: TableEncoding) -> Dataset:
+    dataset.X = encoding.transform(file.table, file.place, warn=False)
+    dataset.encoder, dataset.feature_names = encoding, encoding.feature_names
+    return dataset
+
+
+def with_roles(encoding: TableEncoding, roles: Roles, drop: Iterable[str]) -> TableEncoding:
+    """The encoding, remembering which columns were no features."""
+    named = {"target": roles.target, "weight": roles.weight, "qid": roles.qid}
+    known = {role: column for role, column in named.items() if column is not None}
+    left_out = {**encoding.left_out, **dict.fromkeys(drop, "dropped")}
+    return replace(encoding, roles=known, left_out=left_out)
+
+
+def check_some(encoding: TableEncoding, name: str) -> None:
+    """Refuse a table of which nothing is left."""
+    if encoding.columns:
+        return
+    why = "; ".join(f"{column!r}: {reason}" for column, reason in encoding.left_out.items())
+    raise DataError(f"{name}: found no column to learn from ({why}); expected at least one")
+
+
+def open_for(
+    encoding: TableEncoding,
+    source: Source,
+    *,
+    format: str | None = None,
+    target: Column | Literal[False] | None = None,
+    qid: Column | None = None,
+    weight: Column | None = None,
+    threads: int | None = None,
+) -> Dataset:
+    """A table file for a model that was trained on a table: X is the table, not yet encoded.
+
+    Columns are found by name, and what was the target, weight and qid in training is so again, if
+    the file has it. The other parameters are those of `maxmargin.data.open`.
+    """
+    content = read_content(source)
+    kind = format or detect_format(content)
+    check_table(content, kind)
+    wanted = Wanted(target, qid, weight)
+    return read_table(content, kind, wanted, threads or granted_cpus(), encoding).dataset()
+
+
+def check_table(content: Content, kind: str) -> None:
+    """Refuse files whose rows have no columns."""
+    if kind not in ("csv", "parquet", "arrow") or is_store(content, kind):
+        what = "a row store" if kind == "arrow" else kind
+        raise DataError(
+            f"{content.name}: is {what}, and the model was trained on the columns of a table; "
+            "expected CSV, Parquet or Arrow with these columns"
+        )
+
+
+# ---------------------------------------------------------------- files
+
+
+def read_table(
+    content: Content,
+    kind: str,
+    wanted: Wanted,
+    threads: int,
+    encoding: TableEncoding | None = None,
+) -> TableFile:
+    """A table file of a known format; for a model, the columns its encoding knows."""
+    if kind == "csv":
+        return _read_csv(content, wanted, threads, encoding)
+    with reading(content, kind.capitalize()), content.as_arrow() as opened:
+        schema, batches = (
+            _parquet(content, opened) if kind == "parquet" else _arrow(content, opened)
+        )
+        roles = roles_of(content.name, schema.names, wanted, encoding)
+        check_types(content.name, schema, replace(roles, features=[]))
+        kept, size = [], 0
+        for batch in batches:
+            kept.append(sound(batch.select(roles.features + roles.others)))
+            size += kept[-1].nbytes
+            check_unpacked(content.name, size, content.packed)
+        schema = kept[0].schema if kept else schema
+        table = pa.Table.from_batches(kept, schema).unify_dictionaries()
+    return TableFile(table, roles, Place(content.name), True, content.packed)
+
+
+def _parquet(content: Content, opened: pa.NativeFile) -> tuple[pa.Schema, Iterator]:
+    file = pa.parquet.ParquetFile(opened, pre_buffer=False)
+    rows = rows_that_fit(content.name, opened, ROWS_AT_ONCE)
+    return readable(file.schema_arrow), file.iter_batches(rows)
+
+
+def _arrow(content: Content, opened: pa.NativeFile) -> tuple[pa.Schema, Iterator]:
+    rows_of_arrow(content.name, opened)
+    file = pa.ipc.open_file(opened)
+    return readable(file.schema), (file.get_batch(k) for k in range(file.num_record_batches))
+
+
+def _read_csv(
+    content: Content, wanted: Wanted, threads: int, encoding: TableEncoding | None
+) -> TableFile:
+    text = CsvText(content.name, content, wanted)
+    schema = text.schema()
+    names, renamed = schema.names, {}
+    if encoding is not None and not text.has_names:
+        renamed = names_by_position(names, encoding)
+        names = [renamed.get(name, name) for name in names]
+    roles = roles_of(content.name, names, wanted, encoding, text.likely_targets(names))
+    types = column_types(schema, replace(roles, features=[]), pa.float32().to_pandas_dtype())
+    if encoding is not None:
+        types |= {c.name: pa.string() for c in encoding.columns if c.kind in AS_TEXT}
+    back = {new: old for old, new in renamed.items()}
+    table = text.table({back.get(name, name): kind for name, kind in types.items()}, threads)
+    table = table.rename_columns(names)
+    if roles.target is not None:
+        at = table.column_names.index(roles.target)
+        table = table.set_column(at, roles.target, labels_as_numbers(table.column(at)))
+    place = Place(content.name, text.line_of_row)
+    return TableFile(table, roles, place, text.has_names, content.packed)
+
+
+def names_by_position(names: list[str], encoding: TableEncoding) -> dict[str, str]:
+    """Names for columns of a file that has none and no labels: those of training, in order."""
+    trained = {*encoding.inputs, *encoding.left_out}
+    if not all(re.fullmatch(r"f\d+", name) for name in trained) or len(trained) != len(names):
+        return {}
+    return dict(zip(names, sorted(trained, key=lambda name: int(name[1:]))))
+
+
+def roles_of(
+    place: str,
+    names: list[str],
+    wanted: Wanted,
+    encoding: TableEncoding | None,
+    likely_targets: list[str] | None = None,
+) -> Roles:
+    """What each column is for: as asked for, or as the model knows it."""
+    if encoding is None:
+        return choose(place, names, wanted, likely_targets)
+    asked = {"target": wanted.target, "qid": wanted.qid, "weight": wanted.weight}
+    remembered = {role: column for role, column in encoding.roles.items() if column in names}
+    known = {
+        role: remembered.get(role) if column is None else column for role, column in asked.items()
+    }
+    encoding.check_columns(names, place)
+    target = False if known["target"] is None else known["target"]
+    found = choose(place, names, Wanted(target, known["qid"], known["weight"]), likely_targets)
+    extra = [name for name in encoding.unknown(names) if name not in found.others]
+    if extra:
+        some = ", ".join(map(repr, extra[:10])) + ", ..." * (len(extra) > 10)
+        warnings.warn(
+            f"{place}: the column {some} was not in the training table and is ignored"
+            if len(extra) == 1
+            else f"{place}: the columns {some} were not in the training table and are ignored",
+            DataWarning,
+            stacklevel=3,
+        )
+    return replace(found, features=encoding.inputs)

@@ -1,0 +1,131 @@
+"""Tables that stay on disk: the columns of a block are encoded when it is read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from maxmargin.data.dataset import Dataset
+from maxmargin.data.encoding.columns_in import Batch
+from maxmargin.data.encoding.encoding import Options, TableEncoding, fit
+from maxmargin.data.encoding.leakage import warn_of_leakage
+from maxmargin.data.encoding.packing import pack
+from maxmargin.data.encoding.places import Place
+from maxmargin.data.encoding.reading import check_some, with_roles
+from maxmargin.data.encoding.words import Words
+from maxmargin.data.errors import other_rows
+from maxmargin.data.formats.columns import Wanted
+from maxmargin.data.stream.blocks import Block
+from maxmargin.data.stream.reading_ahead import read_ahead
+from maxmargin.data.stream.table_sources import TableSource
+
+
+class EncodedSource:
+    """A table file as a source of encoded rows.
+
+    Parameters
+    ----------
+    source : TableSource
+        Of columns as they are.
+    encoding : TableEncoding
+    """
+
+    index_base: int | None = None
+
+    def __init__(self, source: TableSource, encoding: TableEncoding) -> None:
+        self._source, self.encoder = source, encoding
+        self.name, self.n, self.d = source.name, source.n, encoding.width
+        self.feature_names = encoding.feature_names
+        self.kind = "csr" if encoding.sparse else "dense"
+        self.largest_block = source.largest_block + self._bytes_of_a_block()
+
+    def _bytes_of_a_block(self) -> int:
+        with closing(self._source.batches()) as batches:
+            X = self._encoded(*next(batches))
+        arrays = (X.data, X.indices, X.indptr) if self.encoder.sparse else (X,)
+        return 2 * sum(array.nbytes for array in arrays)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        told = json.dumps(pack(self.encoder), sort_keys=True).encode()
+        return f"{self._source.fingerprint}-{hashlib.sha256(told).hexdigest()[:16]}"
+
+    def check_unchanged(self) -> None:
+        self._source.check_unchanged()
+
+    def blocks(self) -> Iterator[Block]:
+        self.check_unchanged()
+        rows = 0
+        for block in read_ahead(self._read()):
+            rows += block.n
+            yield block
+        self.check_unchanged()
+        if rows != self.n:
+            raise other_rows(self.name, rows, self.n)
+
+    def _read(self) -> Iterator[Block]:
+        for first, batch in self._source.batches():
+            known = self._source.metadata(first, batch)
+            X = self._encoded(first, batch)
+            yield Block(first, X, known.y, weight=known.weight, qid=known.qid)
+
+    def _encoded(self, first: int, batch: pa.RecordBatch) -> Any:
+        words = Words(place_of(self._source))  # the fit has warned of what they are
+        return self.encoder.transform_batch(Batch(first, batch), words)
+
+    def tables(self) -> Iterator[Dataset]:
+        """Rows as they are, for a model that encodes them."""
+        for first, batch in self._source.batches():
+            yield with_table(self._source, first, batch, self.encoder.inputs)
+
+
+def open_encoded(
+    kind: type[TableSource],
+    path: str,
+    wanted: Wanted,
+    encode: Options | TableEncoding | Literal["auto"],
+    dtype: np.dtype,
+) -> EncodedSource:
+    """A table file of a kind, encoded as a model does it, or as its own rows ask for."""
+    common: dict[str, Any] = {"dtype": dtype, "text": None, "any_columns": True}
+    if isinstance(encode, TableEncoding):
+        return EncodedSource(kind(path, wanted, **common, encoding=encode), encode)
+    return encoded_source(kind(path, wanted, **common), encode, wanted.drop, dtype)
+
+
+def encoded_source(
+    source: TableSource, options: Options | Literal["auto"], drop: tuple[str, ...], dtype: Any
+) -> EncodedSource:
+    """A source that is encoded by what its own rows ask for: three passes find that out."""
+
+    def batches() -> Iterator[Batch]:
+        return (Batch(first, batch) for first, batch in source.batches())
+
+    features, target = source.roles.features, source.roles.target
+    with closing(source.batches()) as found:
+        blocks = (with_table(source, *block, features) for block in found)
+        warn_of_leakage(blocks, source.name, target)
+    options = Options() if isinstance(options, str) else options
+    encoding = fit(features, batches, options, place_of(source))
+    encoding = with_roles(encoding, source.roles, drop).as_type(dtype)
+    check_some(encoding, source.name)
+    return EncodedSource(source, encoding)
+
+
+def place_of(source: TableSource) -> Place:
+    return Place(source.name, source.line_of_row())
+
+
+def with_table(
+    source: TableSource, first: int, batch: pa.RecordBatch, columns: list[str]
+) -> Dataset:
+    known = source.metadata(first, batch)
+    known.X = pa.Table.from_batches([batch]).select(columns)
+    return known

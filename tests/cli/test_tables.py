@@ -1,0 +1,216 @@
+"""Tables as they come, from the command line: one command to a model that knows its columns."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import maxmargin
+from maxmargin.models import load_model
+
+N = 300
+
+
+def churn(seed=0):
+    rng = np.random.default_rng(seed)
+    plan = np.array(["basic", "plus", "pro"])[rng.integers(3, size=N)]
+    age = rng.normal(45, 12, size=N).round(1)
+    spent = np.where(rng.random(N) < 0.7, 0.0, rng.exponential(50, N)).round(2)
+    since = pd.to_datetime("2019-01-01") + pd.to_timedelta(rng.integers(900, size=N), "D")
+    score = (plan == "basic") * 2 + (age - 45) / 12 - spent / 40 + rng.normal(size=N) * 0.3
+    frame = pd.DataFrame(
+        {
+            "plan": plan,
+            "age": np.where(rng.random(N) < 0.1, np.nan, age),
+            "spent": spent,
+            "since": since.strftime("%Y-%m-%d"),
+            "query": np.sort(rng.integers(10, size=N)),
+            "importance": rng.integers(1, 3, size=N),
+            "grade": np.clip(np.round(score), -1, 2).astype(int),
+            "churned": np.where(score > 0.7, "yes", "no"),
+        }
+    )
+    return frame
+
+
+LEFT = ("--drop", "grade", "--drop", "query")
+
+
+@pytest.fixture
+def tables(tmp_path, monkeypatch):
+    """churn.csv to train on, and the same rows to test in several formats and orders."""
+    frame, test = churn(), churn(1)
+    frame.to_csv(tmp_path / "churn.csv", index=False)
+    test.to_csv(tmp_path / "test.csv", index=False)
+    shuffled = test.assign(extra=1)[["extra", *test.columns[::-1]]]
+    shuffled.to_csv(tmp_path / "shuffled.csv", index=False)
+    shuffled.to_csv(tmp_path / "shuffled.tsv", index=False, sep="\t")
+    test.to_parquet(tmp_path / "test.parquet")
+    test.astype({"plan": "category"}).to_feather(tmp_path / "test.arrow")
+    test.drop(columns="churned").to_csv(tmp_path / "new.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    return test
+
+
+def train(run, *args):
+    outcome = run("train", "churn.csv", "m", *args)
+    assert outcome.exit_code == 0, outcome.stderr
+    return outcome
+
+
+def test_what_was_done_to_each_column_is_said(run, tables):
+    said = train(run, "--target", "churned", "--weight", "importance", *LEFT).stderr
+    lines = {line.split()[0]: line for line in said.splitlines() if line.startswith("  ")}
+    assert set(lines) == {"plan", "age", "spent", "since", "grade", "query"}
+    assert "category  3 features" in lines["plan"]
+    assert "missing values get an indicator" in lines["age"]
+    assert "left out" in lines["grade"]
+    assert "--encode none" in said
+    assert run("train", "-q", "churn.csv", "m", "--target", "churned").stderr == ""
+
+
+def test_the_model_remembers_the_columns(run, tables):
+    train(run, "--target", "churned", "--weight", "importance", *LEFT)
+    encoder = load_model("m").encoder
+    assert encoder.roles == {"target": "churned", "weight": "importance"}
+    assert encoder.inputs == ["plan", "age", "spent", "since"]
+    told = json.loads(run("evaluate", "test.csv", "m", "--json").stdout)
+    assert told["accuracy"] > 0.85
+    assert told["rows"] == tables["importance"].sum()  # rows count by their weights
+
+
+@pytest.mark.parametrize(
+    "name", ["test.parquet", "test.arrow", "shuffled.csv", "shuffled.tsv", "new.csv"]
+)
+@pytest.mark.parametrize("more", [[], ["--from-disk"]], ids=["memory", "disk"])
+def test_the_same_rows_of_any_file_are_predicted_alike(run, tables, name, more):
+    train(run, "--target", "churned", *LEFT)
+    expected = run("predict", "test.csv", "m", "--scores")
+    found = run("predict", name, "m", "--scores", *more)
+    assert found.exit_code == 0, found.stderr
+    assert found.stdout == expected.stdout
+    assert ("accuracy" in found.stderr) == (name != "new.csv")
+    ignored = "the column 'extra' was not in the training table and is ignored"
+    assert (ignored in found.stderr) == name.startswith("shuffled")
+
+
+def test_tables_in_memory_are_predicted_alike(run, tables):
+    train(run, "--target", "churned", *LEFT)
+    model = maxmargin.load("m")
+    expected = model.decision_function("test.csv")
+    assert model.feature_names_in_.tolist() == ["plan", "age", "spent", "since", "importance"]
+    shuffled = tables[tables.columns[::-1]]
+    np.testing.assert_array_equal(model.decision_function(shuffled), expected)
+    polars = pytest.importorskip("polars")
+    np.testing.assert_array_equal(model.decision_function(polars.from_pandas(tables)), expected)
+    assert model.score("test.csv") == model.score(tables, tables["churned"])
+
+
+KINDS = {
+    "linear": ["--target", "churned"],
+    "kernel": ["--target", "churned"],
+    "sparse-kernel": ["--target", "churned", "-k", "10"],
+    "measure": ["--target", "churned"],
+    "stream": ["--target", "churned"],
+    "ordinal": ["--target", "grade", "--drop", "churned"],
+    "rank": ["--target", "grade", "--qid", "query", "--drop", "churned"],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_trains_on_a_table(run, tables, kind):
+    train(run, "--kind", kind, *KINDS[kind])
+    judged = run("evaluate", "shuffled.csv", "m")
+    assert judged.exit_code == 0, judged.stderr
+    from_file = run("predict", "-q", "test.parquet", "m")
+    in_memory = maxmargin.load("m").predict(tables)
+    assert from_file.stdout.split() == [str(label) for label in in_memory.tolist()]
+
+
+@pytest.mark.parametrize("kind", ["linear", "measure"])
+def test_rows_left_on_disk_give_the_same_encoding(run, tables, kind):
+    train(run, "--kind", kind, "--target", "churned")
+    in_memory = load_model("m")
+    outcome = run("train", "churn.csv", "d", "--kind", kind, "--target", "churned", "--from-disk")
+    if outcome.exit_code == 2:
+        pytest.skip(f"--kind {kind} keeps rows in memory")
+    assert outcome.exit_code == 0, outcome.stderr
+    assert load_model("d").encoder == in_memory.encoder
+
+
+def test_cross_validation_keeps_the_encoding(run, tables):
+    outcome = run("cv", "churn.csv", "m", "--target", "churned", "--Cs", "0.1,1", *LEFT)
+    assert outcome.exit_code == 0, outcome.stderr
+    assert run("evaluate", "new.csv", "m").exit_code == 1  # it has no labels
+    assert run("evaluate", "shuffled.csv", "m").exit_code == 0
+
+
+def test_missing_columns_are_named_in_one_sentence(run, tables, tmp_path):
+    train(run, "--target", "churned", *LEFT)
+    tables[["age", "since"]].to_csv("few.csv", index=False)
+    for more in ([], ["--from-disk"]):
+        outcome = run("predict", "few.csv", "m", "out", *more)
+        assert outcome.exit_code == 1
+        assert "few.csv: found no columns 'plan', 'spent'" in outcome.stderr
+        assert not (tmp_path / "out").exists()
+
+
+def test_svmlight_is_refused_by_a_model_of_a_table(run, tables, tmp_path):
+    train(run, "--target", "churned", *LEFT)
+    (tmp_path / "rows.svm").write_text("1 1:2\n")
+    for more in ([], ["--from-disk"]):
+        outcome = run("predict", "rows.svm", "m", *more)
+        assert outcome.exit_code == 1 and "table" in outcome.stderr
+
+
+def test_a_column_that_tells_the_label_is_pointed_out(run, tables, tmp_path):
+    churn().assign(again=churn()["churned"] == "yes").to_csv("churn.csv", index=False)
+    said = train(run, "--target", "churned").stderr
+    assert "warning: churn.csv: the column 'again' tells the label 'churned'" in said
+    assert "--drop again" in said
+    assert "again" not in run("train", "-q", "churn.csv", "m", "--target", "churned", "--drop",
+                              "again").stderr  # fmt: skip
+
+
+def test_a_table_of_numbers_is_scaled_and_said_to_be(run, tables):
+    churn()[["age", "spent", "churned"]].fillna(0).to_csv("churn.csv", index=False)
+    assert "scaled" in train(run, "--target", "churned").stderr
+    assert load_model("m").encoder is not None
+    assert "scaled" not in train(run, "--target", "churned", "--encode", "none").stderr
+    assert load_model("m").encoder is None
+
+
+def test_text_in_a_strict_table_is_refused_as_before(run, tables):
+    outcome = run("train", "churn.csv", "m", "--target", "churned", "--encode", "none")
+    assert outcome.exit_code == 1 and "expected a number" in outcome.stderr
+
+
+def test_a_table_without_names_is_matched_by_position(run, tables):
+    frame = churn()[["plan", "age", "spent", "churned"]].dropna()
+    frame.to_csv("churn.csv", index=False, header=False)
+    train(run, "--target", "-1")
+    expected = run("predict", "-q", "churn.csv", "m").stdout
+    frame.drop(columns="churned").to_csv("new.csv", index=False, header=False)
+    assert run("predict", "-q", "new.csv", "m").stdout == expected
+
+
+@pytest.mark.parametrize("change", ["columns", "roles", "width"])
+def test_a_damaged_encoding_is_refused(run, tables, tmp_path, change):
+    train(run, "--target", "churned", *LEFT)
+    raw = (tmp_path / "m").read_bytes()
+    length = int.from_bytes(raw[:8], "little")
+    header = json.loads(raw[8 : 8 + length])
+    inner = json.loads(header["__metadata__"]["maxmargin"])
+    encoder = inner["content"]["encoder"]
+    if change == "columns":
+        encoder["columns"][0]["kind"] = "code"
+    elif change == "roles":
+        encoder["roles"] = ["target"]
+    else:
+        encoder["columns"].pop()
+    header["__metadata__"]["maxmargin"] = json.dumps(inner)
+    text = json.dumps(header).encode()
+    (tmp_path / "m").write_bytes(len(text).to_bytes(8, "little") + text + raw[8 + length :])
+    outcome = run("predict", "test.csv", "m")
+    assert outcome.exit_code == 1 and "cannot load m" in outcome.stderr
