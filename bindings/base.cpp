@@ -25,8 +25,7 @@ void bind_base(nb::module_& m) {
 
   nb::class_<Flag>(m, "Flag", "A word from one thread to another.")
       .def(nb::init<>())
-      .def("set", &Flag::set, nb::arg("value"))
-      .def_prop_ro("is_set", &Flag::is_set);
+      .def("set", &Flag::set, nb::arg("value"));
 
   nb::class_<Stop>(m, "Stop", "A request to end early, by the user or by the clock.")
       .def("__init__",

@@ -231,7 +231,6 @@ void bind_loops(nb::module_& m) {
       .def_prop_ro("active", [](const LoopsHandle& self) { return self.loops.active(); })
       .def_prop_ro("longest_round",
                    [](const LoopsHandle& self) { return self.loops.longest_round(); })
-      .def_prop_ro("crowded", [](const LoopsHandle& self) { return self.loops.crowded(); })
       .def_prop_ro_static("line", [](nb::handle) {
         return std::vector<double>(CachedLoops::kLine.begin(), CachedLoops::kLine.end());
       });

@@ -16,10 +16,7 @@ constexpr std::size_t kChunkEntries = 1 << 18;  // between two looks at the stop
 constexpr std::size_t kAhead = 4;               // visits ahead of which rows of a block are fetched
 constexpr std::size_t kRowAhead = 8;            // the same in the cache, where more is far away:
 constexpr std::size_t kAlphaAhead = 4;          // a row, and then its dual variable
-// Rows of the cache that a shuffle may keep together, and how many there must be for that.
-constexpr std::size_t kUnit = 4, kManyRows = 4096;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t kLinePoints = CachedLoops::kLine.size();
 
 // Kept for each slot and problem: a place, and an entry of the order.
 constexpr std::size_t kSlotBytes = 2 * sizeof(std::uint32_t);
@@ -207,70 +204,7 @@ void CachedLoops::take(const PackedRow& row, const std::uint8_t* wanted, std::si
   }
 }
 
-void CachedLoops::activate(Problem& problem, std::uint32_t slot) {
-  if (problem.place.size() <= slot) {
-    problem.place.reserve(cache_.max_slots());
-    problem.order.reserve(cache_.max_slots());
-    problem.place.resize(slot + 1, RowCache::kNone);
-  }
-  if (problem.place[slot] != RowCache::kNone) return;
-  // It was visited just now: among those visited this round.
-  auto& order = problem.order;
-  order.push_back(slot);
-  if (problem.cursor + 1 < order.size()) {
-    std::swap(order.back(), order[problem.cursor]);
-    problem.place[order.back()] = static_cast<std::uint32_t>(order.size() - 1);
-  }
-  problem.place[slot] = static_cast<std::uint32_t>(problem.cursor++);
-  cache_.use(slot);
-}
-
-// The cache itself is told by the caller: it may be the one who asks.
-void CachedLoops::deactivate(Problem& problem, std::uint32_t slot) {
-  if (slot >= problem.place.size() || problem.place[slot] == RowCache::kNone) return;
-  auto& order = problem.order;
-  std::size_t hole = problem.place[slot];
-  const auto fill = [&](std::size_t from) {
-    if (from == hole) return;
-    order[hole] = order[from];
-    problem.place[order[hole]] = static_cast<std::uint32_t>(hole);
-    hole = from;
-  };
-  if (hole < problem.cursor) fill(--problem.cursor);
-  fill(order.size() - 1);
-  order.pop_back();
-  problem.place[slot] = RowCache::kNone;
-}
-
 // ---------------------------------------------------------------- sweeps over the cache
-
-void CachedLoops::next_round(Problem& problem) {
-  // With all rows at hand the extremes of one round are those of all rows not set aside.
-  if (complete() && problem.cursor > 0) {
-    problem.upper = problem.most > 0 ? problem.most : kInfinity;
-    problem.lower = problem.least < 0 ? problem.least : -kInfinity;
-  }
-  problem.most = problem.least = 0;
-  problem.cursor = 0;
-  shuffle(problem);
-}
-
-// Of many rows a few that lie side by side stay together: they share lines and pages of memory, and
-// a visit is mostly a wait for those. (Slots that follow each other were filled one after the
-// other, until rows are evicted; training fills them in random order.)
-void CachedLoops::shuffle(Problem& problem) {
-  auto& order = problem.order;
-  std::size_t unit = 1;
-  if (order.size() > kManyRows && 2 * order.size() > problem.place.size()) {
-    unit = kUnit;
-    order.clear();
-    for (std::uint32_t slot = 0; slot < problem.place.size(); ++slot)
-      if (problem.place[slot] != RowCache::kNone) order.push_back(slot);
-  }
-  problem.random.shuffle(order.data(), order.size() / unit, unit);
-  for (std::size_t k = 0; k < order.size(); ++k)
-    problem.place[order[k]] = static_cast<std::uint32_t>(k);
-}
 
 template <class Access>
 void CachedLoops::visit_cached(Problem& problem, Access& access, Tally& tally) {
@@ -364,84 +298,5 @@ std::size_t CachedLoops::longest_round() const {
 }
 
 // ---------------------------------------------------------------- gap checks
-
-void CachedLoops::start_check() {
-  for (Problem& problem : problems_) {
-    if (problem.finished) continue;
-    problem.sums = DualSums();
-    problem.lost.assign(format_.width(), 0.0);
-    std::fill_n(problem.w, format_.width(), 0.0);
-  }
-}
-
-void CachedLoops::end_check() {
-  for (Problem& problem : problems_) {
-    if (problem.finished) continue;
-    for (std::size_t j = 0; j < format_.width(); ++j) problem.w[j] += problem.lost[j];
-    problem.sums.alpha += problem.sums.lost;
-    problem.lost = {};
-  }
-}
-
-template <class Entries>
-void CachedLoops::add_to_dual(Problem& problem, const PackedRow& row, const Entries& x) {
-  double a = problem.alpha.get(row.id);
-  const double top = problem.alpha.top(row.cost);
-  if (!(a >= 0 && a <= top)) a = problem.alpha.set(row.id, a > top ? top : 0.0);
-  if (a == 0) return;
-  add_compensated(a, problem.sums.alpha, problem.sums.lost);
-  problem.sums.reach += a * std::sqrt(row.norm);
-  ++problem.sums.terms;
-  x.add(row.code == problem.positive ? a : -a, problem.w, problem.lost.data());
-}
-
-// One task for each problem: each adds to a w of its own, in the order of the rows.
-template <class RowAt>
-void CachedLoops::check_rows(RowAt row_at, Range range, const Line& line, double* losses,
-                             Pool& pool) {
-  const std::size_t stride = range.end - range.begin;
-  wanted_.assign(problems_.size() * stride, 0);
-  pool.run(problems_.size(), [&](std::size_t k) {
-    Problem& problem = problems_[k];
-    if (problem.finished) return;
-    std::array<double, kLinePoints> sum{};
-    with_access(format_, [&](auto access) {
-      for (std::size_t r = range.begin; r < range.end; ++r) {
-        const PackedRow* row = row_at(r);
-        if (!row) continue;
-        const auto x = access(*row);
-        const double y = row->code == problem.positive ? row->cost : -row->cost;
-        const double to = y * x.dot(line.to[k]), from = y * x.dot(line.from[k]);
-        for (std::size_t g = 0; g < kLinePoints; ++g)
-          sum[g] += std::max(row->cost - (from + kLine[g] * (to - from)), 0.0);  // NaN stays NaN
-        add_to_dual(problem, *row, x);
-        const double G = to / (row->cost > 0 ? row->cost : 1.0) - 1;
-        wanted_[k * stride + r - range.begin] =
-            informative(problem, *row, problem.alpha.get(row->id), G) ? 1 : 0;
-      }
-    });
-    for (std::size_t g = 0; g < kLinePoints; ++g) losses[k * kLinePoints + g] += sum[g];
-  });
-  for (std::size_t r = range.begin; r < range.end; ++r)
-    if (const PackedRow* row = row_at(r)) take(*row, &wanted_[r - range.begin], stride);
-}
-
-void CachedLoops::check_gap(const PackedBlock& block, const Line& line, double* losses,
-                            Pool& pool) {
-  if (block.n() == 0) return;
-  check_block(block);
-  check_rows([&](std::size_t r) { return &block.row(r); }, {0, block.n()}, line, losses, pool);
-}
-
-void CachedLoops::check_gap_in_cache(const Line& line, double* losses, Pool& pool) {
-  check(complete(), "not all rows are in the cache");
-  const std::size_t slots = cache_.slots();
-  const auto row_at = [&](std::size_t slot) -> const PackedRow* {
-    const auto number = static_cast<std::uint32_t>(slot);
-    return cache_.holds(number) ? &cache_.row(number) : nullptr;
-  };
-  for (std::size_t begin = 0; begin < slots; begin += chunk_)
-    check_rows(row_at, {begin, std::min(begin + chunk_, slots)}, line, losses, pool);
-}
 
 }  // namespace maxmargin

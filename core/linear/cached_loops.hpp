@@ -1,4 +1,4 @@
-// The trainer of the cached loops (Matsushima, Vishwanathan, Smola 2012; ALGORITHMS section 5).
+// The trainer of the cached loops (Matsushima, Vishwanathan, Smola 2012, algorithm 2).
 //
 //   G_i = y_i <w, x_i> - 1;   a_i <- clip(a_i - G_i / ||x_i||^2, 0, C_i);   w += change y_i x_i
 //
@@ -117,7 +117,6 @@ class CachedLoops {
   std::size_t cached() const { return cache_.rows(); }
   std::size_t active() const;         // cached rows still visited, over all problems
   std::size_t longest_round() const;  // the most of them in one problem
-  std::size_t crowded() const { return cache_.crowded(); }
 
  private:
   struct Problem {

@@ -7,9 +7,9 @@
     Q     number of queries that have pairs
     N     sum of s_i over the rows of those queries
 
-With one query and unit weights this is ``C n / m`` times the sum over all pairs (section 3 of
-ALGORITHMS; Joachims 2006, OP 3). Every query counts the same however many pairs it has, and no pair
-crosses queries. A row of weight 2 counts as the row twice. With two ranks R is the convex bound on
+With one query and unit weights this is ``C n / m`` times the sum over all pairs (ordinal
+regression, OP 4 of Joachims 2006). Every query counts the same however many pairs it has, and no
+pair crosses queries. A row of weight 2 counts as the row twice. With two ranks R is the convex bound on
 one minus the area under the ROC curve.
 """
 

@@ -13,6 +13,19 @@ I. Steinwart, D. Hush, C. Scovel, *Training SVMs without offset*, JMLR 12 (2011)
     stop   "relative": the plain S <= tol * P; "clipped": S <= tol * sum_i C_i, the paper's rule (9)
            with its epsilon = tol; "plain": the same with the plain S, rule (7)
 
+Algorithm 2 of the paper, and who does each line:
+
+    initialize a, grad W, T, S                          Line.start (starts.py)
+    while S > eps / (2 lambda)                          core/kernel/two_variable.cpp, run
+      select directions i*, j*                          core/kernel/working_sets.cpp
+      update a in both directions                       core/kernel/step.hpp
+      update grad W, T and E; S = T + E                 core/kernel/sweep.cpp, one sweep
+
+Deviations. The default rule is the relative gap; the paper's is "clipped". Kernel rows are float32,
+so an answer is judged in float64 and refined. An iteration is one step, in one variable or two;
+those of a start do not count. tests/papers has the box in plain Python; the core takes the same
+steps.
+
 The steps themselves are in core/kernel, on float32 rows. Here is what happens once a value of C:
 starts, stopping, certificates. An answer is judged by float64 kernel values (kernel_certificate),
 and if it falls short the steps go on from the residuals found so: iterative refinement. Where that

@@ -10,6 +10,23 @@ problem is a lower bound on P that rises with every plane; P at the best w seen 
     w_c   where the next plane touches R          mu   how far w_c goes from w_b towards w_t
     p_*   predictions X w_*                       subgrad   of R in the predictions, at p_c
 
+Algorithm 1 of the OCAS paper, and who does each line:
+
+    1  t = 0, no planes                                          empty_planes, start
+    2  repeat                                                    solve
+    3    w_t: solve the reduced problem (3)                      planes.minimise
+    4    w_b: the best on the line to w_t (change 2)             line_search
+    5    add a plane at w_c = (1 - mu) w_b + mu w_t, (8)         next_touch, planes.add_subgradient
+    6    t = t + 1
+    7  until F(w_b) - F_t(w_t) is small, (9)                     run.record
+
+Deviations. The first plane is added before the first reduced problem (5 comes before 3): without a
+plane there is nothing to solve, and a start other than 0 gives one. Where the line search knows a
+subgradient at a new w_b, the plane touches there: it is exact at the best point, and saves an
+evaluation. The reduced problem is solved only to a share of the gap. (9) is relative to P, and P is
+evaluated afresh in the end. CPA is lines 2 to 7 with w_c = w_t and no line 4.
+tests/papers has the box in plain Python; the loop takes the same steps.
+
 Only ``p_t = X w_t`` and ``a = X^T subgrad`` touch the data: two passes per iteration. Predictions
 of w_b and w_c are combinations of those already known.
 """
@@ -34,7 +51,7 @@ from maxmargin.solvers.common.vectors import ROUNDING, inner, norm2
 from maxmargin.solvers.linear.reduced_qp import Planes
 from maxmargin.solvers.linear.wide_planes import wide_planes
 
-MU = 0.1  # equation (13) of the OCAS paper
+MU = 0.1  # equation (8) of the OCAS paper
 QP_SHARE = 0.1  # of the gap that the reduced problem may leave: less saves no iteration, but takes
 # twice the steps where there are many planes
 NO_STEP = 1e-16  # ||w_t - w_b||^2 / ||w_b||^2 below which the direction is mostly rounding errors

@@ -12,6 +12,23 @@ again. This file decides how much of which, when to check the gap, and when to e
     w_b, P     best point so far and its exact objective       D    the best lower bound so far
     rate       rise of D for each feature visited: the trainer does what raises D faster
 
+Algorithms 1 (reader) and 2 (trainer) of the paper, and who does each line:
+
+    reader   for all rows, again and again                        Reader._one_pass
+             evict a random row where the cache is full           row_cache.cpp: insert
+             read row i, Q_ii = <x_i, x_i>, store it              Packing.pack, packed.cpp
+    trainer  eps shrinks where the cache is nearly full           cached_loops.cpp: end_pass
+             pick a row of the cache                              cached_loops.cpp: sweep
+             evict it if it is uninformative                      cached_loops.cpp: informative
+             clip(a_i - G_i / Q_ii, 0, C_i); w += change y_i x_i  cached_loops.cpp: visit
+             update the stopping criterion                        Trainer.check_due, check_gap
+
+Deviations. Rows are visited on arrival and then decide whether they enter the cache: the
+convergence proof asks that every row be visited, and rows at a bound take no room. The cache is
+swept in rounds of random order rather than by random draws: no row waits for its luck. The run ends
+by the duality gap of a pass over all rows, not by the spread of projected gradients. An iteration
+is a pass. tests/papers has the trainer in plain Python; the core takes the same steps.
+
 Problems of several classes (one against the rest) share passes, cache and gap checks.
 """
 
@@ -25,9 +42,10 @@ import numpy as np
 
 from maxmargin import _core
 from maxmargin.data.stream.blocks import Block, BlockSource
-from maxmargin.problem import Progress, Settings, Solution, Status
+from maxmargin.problem import Settings, Solution, Status
 from maxmargin.solvers.common.run import Run
 from maxmargin.solvers.common.vectors import inner
+from maxmargin.solvers.streaming.progress import StreamProgress
 from maxmargin.solvers.streaming.reader import Reader
 from maxmargin.solvers.streaming.state import State
 
@@ -42,25 +60,6 @@ LEAST_PASSES = 3  # and no fewer than so many
 ROUNDS = 100_000  # a run that needs more (C huge beside the rows) is another solver's task
 ROUNDS_SHARE = 0.2  # of the work in memory between two gap checks,
 PROGRESS = 0.3  # unless the violation of optimality has fallen to this fraction before
-
-
-@dataclass(frozen=True)
-class StreamProgress(Progress):
-    """One moment of a run of the cached loops.
-
-    `iteration` counts passes over the rows. `primal` and `dual` are those of the best gap checks so
-    far.
-    """
-
-    rows_per_second: float = 0.0  # visits, wherever the rows came from
-    cache_hit_rate: float = 0.0  # share of the visits that found their row in the cache
-    cached: int = 0  # rows in the cache
-    problem: int = 0  # which of several classes
-
-    @property
-    def note(self) -> str:
-        """What a line of progress says besides."""
-        return f"  {self.rows_per_second:.3g} rows/s, {self.cache_hit_rate:.0%} from the cache"
 
 
 @dataclass

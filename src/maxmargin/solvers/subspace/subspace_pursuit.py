@@ -15,6 +15,24 @@ that joins the basis appends a column to Z and a coordinate to every plane kept:
 for which planes keep their subgradient. P(w_b) does not change by it, and D starts anew: it bounds
 the machines of one span only.
 
+Algorithm 3, and who does each line:
+
+     2  no planes, no basis                                   Machine, Subspace
+     3  repeat                                                grow, then Machine.settle
+     4-7  H, alpha, xi, w: the reduced problem                planes.minimise
+     8-10 labels that violate most at w                       loss.evaluate, by next_touch
+    11  remove inactive planes                                planes.drop_idle
+    12-14 the new plane Psi_m                                 planes.add_subgradient
+    15  extend the basis by one vector                        extend_basis
+    16-18 project every plane onto the new span               planes.follow
+    19  until the newest plane is violated by eps at most     run.record
+
+Deviations. A basis vector comes before the plane that uses it (15 to 18 come first): an empty span
+has no machine. The steps are those of OCAS, with its line search, in place of CPA: fewer planes.
+Growth makes one plane for each vector; only when the basis is complete is the gap closed. Line 19
+is the duality gap. `iteration` counts planes, of growth too. tests/papers has the box in plain
+Python; the loop takes the same steps.
+
 The paper follows the residual of the newest plane. Here it is that of the plane at w_b: -w_b - Psi
 is the steepest descent there, and its part outside the span is what the basis lacks.
 

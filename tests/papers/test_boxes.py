@@ -1,0 +1,104 @@
+"""The solvers take the steps of the papers' algorithm boxes, one by one, on small data."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from maxmargin import _core
+from maxmargin.data.arrays import ArrayRows
+from maxmargin.losses import Hinge
+from maxmargin.problem import Settings
+from maxmargin.solvers.kernel.gram import Kernel
+from maxmargin.solvers.kernel.sources import MatrixSource
+from maxmargin.solvers.kernel.two_variable import BinaryProblem, Line, Method
+from maxmargin.solvers.linear import bundle
+from maxmargin.solvers.subspace import subspace_pursuit
+from maxmargin.solvers.subspace.span import Subspace
+
+from . import plain
+
+POOL = _core.Pool(1)
+
+
+def points(n=40, d=3, seed=0):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, d))
+    return X, np.where(X[:, 0] + 0.5 * random.normal(size=n) > 0, 1.0, -1.0)
+
+
+class WithoutSubgradient(Hinge):
+    """Touches R at w_c always, as the paper does."""
+
+    def known_subgradient(self):
+        return None
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0])
+def test_ocas_takes_the_steps_of_algorithm_1(C, monkeypatch):
+    X, y = points()
+    monkeypatch.setattr(bundle, "QP_SHARE", 1e-12)  # else the reduced problem is solved as needed
+    loss = WithoutSubgradient(y, C, POOL)
+    settings = Settings(tol=1e-12, max_iter=7)
+    history = bundle.solve(ArrayRows(X, pool=POOL), loss, settings).history
+    for step, (P, D) in zip(history[1:], plain.ocas(X, y, C)):
+        assert step.primal == pytest.approx(P, rel=1e-7)
+        assert step.dual == pytest.approx(D, rel=1e-7, abs=1e-9)
+
+
+class Given:
+    """Basis vectors that are known beforehand."""
+
+    guided, tries = True, 1
+
+    def __init__(self, vectors):
+        self._vectors = iter(vectors)
+
+    def next(self, subspace, subgrad):
+        return next(self._vectors, None)
+
+    def appended(self, z):
+        pass
+
+
+def test_subspace_pursuit_takes_the_steps_of_algorithm_3():
+    X, y = points()
+    basis, kernel = [3, 17, 8, 30, 25], Kernel("rbf", 0.5)
+    K = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    subspace = Subspace(X, kernel, len(basis), POOL)
+    machine = subspace_pursuit.Machine(
+        WithoutSubgradient(y, 1.0, POOL), subspace, Settings(tol=1e-10)
+    )
+    subspace_pursuit.grow([machine], subspace, Given(X[basis]), len(basis))
+    found = [(step.primal, step.dual) for step in machine.run.history]
+    np.testing.assert_allclose(found, list(plain.cpsp(K, y, 1.0, basis)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("C", [0.5, 10.0])
+def test_two_variable_steps_are_those_of_algorithm_2(C):
+    X, y = points(n=12)
+    K = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2)).astype(np.float32)
+    problem = BinaryProblem(MatrixSource(K), y, np.ones(len(y)))
+    line = Line(problem, Method(working_set=0, cold="I0"), POOL)
+    line.start(C)
+    for expected in islice(plain.two_variable_steps(K.astype(float), y, C), 25):
+        line.core.run(0.0, 1)
+        np.testing.assert_allclose(line.beta, expected, rtol=1e-4, atol=1e-5 * C)
+
+
+def test_visits_on_arrival_are_the_steps_of_the_trainer():
+    """Blocks of one row, and no room for a cache: rows are visited in the order of the file."""
+    (X, y), C = points(), 0.7
+    n, d = X.shape
+    format_ = _core.row_format(_core.dense_rows(X, 0.0), 0.0, None)
+    loops = _core.CachedLoops(format_, n, 1, 1, 0)
+    alpha, w = np.zeros(n), np.zeros(d)
+    loops.set_problem(0, 1, alpha, w)
+    for _ in range(2):
+        steps = plain.trainer_pass(X, y, C, alpha, w)
+        for i, (expected_alpha, expected_w) in enumerate(steps):
+            row = _core.dense_rows(np.ascontiguousarray(X[i : i + 1]), 0.0)
+            code = np.array([y[i] > 0], np.int32)
+            loops.consume(_core.pack_rows(row, i, code, np.array([C]), format_), POOL)
+            np.testing.assert_allclose(alpha, expected_alpha, rtol=1e-10, atol=1e-12)
+            np.testing.assert_allclose(w, expected_w, rtol=1e-10, atol=1e-12)
