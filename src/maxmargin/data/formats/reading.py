@@ -88,14 +88,7 @@ def open(
     ([[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]], [1.0, -1.0], 1)
     """
     number = float_type(dtype)
-    if format is not None and format not in FORMATS:
-        raise DataError(f"format is {format!r}; expected one of {', '.join(FORMATS)}")
-    if zero_based not in (True, False, "auto"):
-        raise DataError(f"zero_based is {zero_based!r}; expected True, False or 'auto'")
-    if n_features is not None and n_features < 1:
-        raise DataError(f"n_features is {n_features}; expected at least 1")
-    if threads is not None and threads < 1:
-        raise DataError(f"threads is {threads}; expected at least 1")
+    _check_options(format, zero_based, n_features, threads)
     threads = threads or granted_cpus()
 
     content = read_content(source)
@@ -121,28 +114,53 @@ def open(
         return dataset
 
     refuse(content.name, kind, zero_based=None if zero_based == "auto" else zero_based)
-    from maxmargin.data.formats import (
-        csv_text,
-        tables,  # they need pyarrow, which is slow to import
-    )
-
     wanted = Wanted(target, qid, weight, tuple(drop))
-    if encode is not None and not is_store(content, kind):
-        from maxmargin.data.encoding.reading import read_encoded
-
-        dataset = read_encoded(content, kind, wanted, encode, threads, number.name)
-    elif kind == "csv":
-        dataset = csv_text.read_csv(content, wanted, dtype=number, threads=threads)
-    elif kind == "parquet":
-        dataset = tables.read_parquet(content, wanted, dtype=number, threads=threads)
-    else:
-        dataset = _read_arrow(content, wanted, dtype=number)
+    dataset = _read_table(content, kind, wanted, encode, number, threads)
     if encode is None and n_features is not None and dataset.X.shape[1] != n_features:
         raise DataError(
             f"{content.name}: found {dataset.X.shape[1]} feature columns; expected {n_features}; "
             "check which columns are target, qid and weight"
         )
     return dataset
+
+
+def _check_options(
+    format: str | None, zero_based: object, n_features: int | None, threads: int | None
+) -> None:
+    """Refuses values that mean nothing."""
+    if format is not None and format not in FORMATS:
+        raise DataError(f"format is {format!r}; expected one of {', '.join(FORMATS)}")
+    if zero_based not in (True, False, "auto"):
+        raise DataError(f"zero_based is {zero_based!r}; expected True, False or 'auto'")
+    if n_features is not None and n_features < 1:
+        raise DataError(f"n_features is {n_features}; expected at least 1")
+    if threads is not None and threads < 1:
+        raise DataError(f"threads is {threads}; expected at least 1")
+
+
+def _read_table(
+    content: Content,
+    kind: str,
+    wanted: Wanted,
+    encode: Literal["auto"] | Options | TableEncoding | None,
+    dtype: np.dtype,
+    threads: int,
+) -> Dataset:
+    """A table with named columns: as it is, or encoded."""
+    from maxmargin.data.formats import (
+        csv_text,
+        tables,  # they need pyarrow, which is slow to import
+    )
+
+    if encode is not None and not is_store(content, kind):
+        from maxmargin.data.encoding.reading import read_encoded
+
+        return read_encoded(content, kind, wanted, encode, threads, dtype.name)
+    if kind == "csv":
+        return csv_text.read_csv(content, wanted, dtype=dtype, threads=threads)
+    if kind == "parquet":
+        return tables.read_parquet(content, wanted, dtype=dtype, threads=threads)
+    return _read_arrow(content, wanted, dtype=dtype)
 
 
 def is_store(content: Content, kind: str) -> bool:
