@@ -214,3 +214,64 @@ def test_a_damaged_encoding_is_refused(run, tables, tmp_path, change):
     (tmp_path / "m").write_bytes(len(text).to_bytes(8, "little") + text + raw[8 + length :])
     outcome = run("predict", "test.csv", "m")
     assert outcome.exit_code == 1 and "cannot load m" in outcome.stderr
+
+
+# ---------------------------------------------------------------- other doors
+
+
+def onnx_inputs(session, frame):
+    days = (pd.to_datetime(frame["since"]) - pd.Timestamp(0)).dt.days
+    inputs = {}
+    for given in session.get_inputs():
+        column = days if given.name == "since" else frame[given.name]
+        text = "string" in given.type
+        values = column.fillna("").to_numpy(object) if text else column.to_numpy(np.float64)
+        inputs[given.name] = values.reshape(-1, 1)
+    return inputs
+
+
+@pytest.mark.parametrize("kind", ["linear", "sparse-kernel", "stream"])
+def test_onnx_takes_the_columns_and_scores_them_alike(run, tables, kind):
+    runtime = pytest.importorskip("onnxruntime")
+    train(run, "--kind", kind, "--target", "churned", *LEFT)
+    assert run("export", "m", "m.onnx").exit_code == 0
+    session = runtime.InferenceSession("m.onnx")
+    test = tables.copy()
+    test.loc[:5, "plan"] = "never seen"
+    test.loc[6:9, "plan"] = None
+    test.loc[:3, "spent"] = np.nan
+    label, scores = session.run(None, onnx_inputs(session, test))
+    model = load_model("m")
+    np.testing.assert_allclose(scores, model.decision_function(test), rtol=1e-9, atol=1e-9)
+    assert label.tolist() == model.predict(test).tolist()
+
+
+def test_a_column_may_have_the_name_of_an_output(run, tables):
+    runtime = pytest.importorskip("onnxruntime")
+    churn().rename(columns={"plan": "label", "age": "scores"}).to_csv("churn.csv", index=False)
+    train(run, "--target", "churned", *LEFT)
+    assert run("export", "m", "m.onnx").exit_code == 0
+    names = [given.name for given in runtime.InferenceSession("m.onnx").get_inputs()]
+    assert names[:2] == ["label_", "scores_"]
+
+
+def test_what_other_formats_cannot_hold_is_refused(run, tables):
+    train(run, "--target", "churned", *LEFT)
+    outcome = run("export", "m", "m.liblinear")
+    assert outcome.exit_code == 1 and "--encode none" in outcome.stderr
+    notes = churn().assign(note=[f"a long note of many words {i}" for i in range(N)])
+    notes.to_csv("churn.csv", index=False)
+    train(run, "--target", "churned", *LEFT)
+    outcome = run("export", "m", "m.onnx")
+    assert outcome.exit_code == 1 and "column of text 'note'" in outcome.stderr
+
+
+def test_partitions_of_a_dask_dataframe_are_predicted_alike(run, tables):
+    dataframe = pytest.importorskip("dask.dataframe")
+    from maxmargin.distributed import LinearSVC
+
+    train(run, "--target", "churned", *LEFT)
+    model = LinearSVC.from_model(load_model("m"))
+    shuffled = tables[tables.columns[::-1]]
+    found = model.decision_function(dataframe.from_pandas(shuffled, npartitions=3))
+    np.testing.assert_array_equal(found.compute(), load_model("m").decision_function(tables))

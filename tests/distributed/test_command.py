@@ -63,3 +63,22 @@ def test_a_file_that_workers_cannot_read_is_named(client, folder):
     assert done.exit_code == 1
     assert "absent.svm" in done.stderr
     assert not (folder / "model").exists()
+
+
+def test_tables_are_encoded_alike_by_every_worker(client, tmp_path):
+    (tmp_path / "parts").mkdir()
+    rng = np.random.default_rng(0)
+    for k in range(3):
+        city = np.array(["Rome", "Oslo", "Bonn"])[rng.integers(3, size=100)]
+        size = rng.normal(10 * k, 2, size=100)
+        label = (city == "Rome") | (size > 12)
+        lines = [f"{a},{b:.3f},{c}" for a, b, c in zip(city, size, np.where(label, "yes", "no"))]
+        (tmp_path / "parts" / f"{k}.csv").write_text("\n".join(["city,size,label", *lines]))
+    done = train(client, tmp_path / "parts", tmp_path / "model")
+    assert done.exit_code == 0, done.stderr
+    model = maxmargin.load(tmp_path / "model")
+    encoder = model.model_.encoder
+    whole = np.concatenate([data.open(tmp_path / "parts" / f"{k}.csv", encode=encoder).X[:, 3]
+                            for k in range(3)])  # fmt: skip
+    assert abs(whole.mean()) < 1e-4 and abs(whole.std() - 1) < 1e-4
+    assert model.score(tmp_path / "parts" / "0.csv") > 0.9

@@ -64,6 +64,7 @@ def fit(
 
     _, distributed = dask_modules()
     about = {name: value for name, value in reading(choices).items() if name != "threads"}
+    encoding = _encoding(files, about)
     estimator = _estimator(choices, callback).set_params(read_options=about)
     with distributed.Client(choices.scheduler, set_as_default=False) as client:
         estimator.set_params(client=client)
@@ -74,11 +75,25 @@ def fit(
             except ClusterError as error:
                 raise ValueError(f"{error}{_rescued(error.model, path)}") from error
     model = estimator.to_model()
+    if encoding is not None:
+        model = replace(model, encoder=encoding, feature_names=tuple(encoding.feature_names))
     groups = f"{len(files)} partitions"
     if choices.kind != "rank":
         model = replace(model, classes=whole_numbers(model.classes))
         groups = f"{len(model.classes)} classes, {groups}"
     return model, groups, (estimator.n_samples_, model.n_features)
+
+
+def _encoding(files: list[str], about: dict[str, Any]) -> Any:
+    """How workers encode the columns of tables, found here in passes over all files."""
+    from maxmargin.data.encoding.source import encoding_of_files
+
+    if about.pop("encode", None) is None:
+        return None
+    encoding = encoding_of_files(files, **about)
+    if encoding is not None:
+        about["encode"] = encoding
+    return encoding
 
 
 def _rescued(model: Any, path: str) -> str:

@@ -32,6 +32,8 @@ def lazily(model: Any, method: str, X: Any, columns: int, dtype: Any, reading: d
     `columns` is the number of columns of what the method gives, 0 for one number a row.
     """
     dask, _ = dask_modules()
+    if model.encoder is not None and is_collection(X, "dask.dataframe", "dask_expr"):
+        return _of_tables(model, method, X, columns, dtype)
     if is_collection(X, "dask.dataframe", "dask_expr"):
         names = model.feature_names
         if names is not None and [str(name) for name in X.columns] != list(names):
@@ -54,9 +56,24 @@ def lazily(model: Any, method: str, X: Any, columns: int, dtype: Any, reading: d
     return [dask.delayed(apply)(block, whole, method) for block in X]
 
 
+def _of_tables(model: Any, method: str, X: Any, columns: int, dtype: Any) -> Any:
+    """Partitions of a dataframe as the tables they are, each encoded by the model."""
+    import dask.array
+
+    dask_, _ = dask_modules()
+    whole = dask_.delayed(model)
+    shape = (np.nan, columns) if columns else (np.nan,)
+    parts = [
+        dask.array.from_delayed(dask_.delayed(apply)(part, whole, method), shape, dtype)
+        for part in X.to_delayed()
+    ]
+    return dask.array.concatenate(parts, axis=0, allow_unknown_chunksizes=True)
+
+
 def apply(block: Any, model: Any, method: str) -> np.ndarray:
-    """One block's predictions."""
-    return getattr(model, method)(rows_in_memory(block), 1)
+    """One block's predictions; of a table, the model makes rows itself."""
+    rows = rows_in_memory(block) if model.encoder is None else block
+    return getattr(model, method)(rows, 1)
 
 
 def accuracy(client: Any, model: Any, sources: Sequence[Source]) -> float:
@@ -85,6 +102,10 @@ def _are_paths(X: Any) -> bool:
 
 
 def _rows_of_file(arguments: tuple, model: Any) -> Any:
+    if model.encoder is not None:
+        from maxmargin.data.encoding.reading import open_for
+
+        return open_for(model.encoder, arguments[0], threads=1).X
     return as_wide_as(model, read_file(*arguments))
 
 

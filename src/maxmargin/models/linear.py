@@ -129,6 +129,11 @@ def check_classifier(model: object, format: str) -> None:
             f"a {type(model).__name__} cannot be written as {format}, which here holds linear "
             "classifiers: save it as .safetensors"
         )
+    if model.encoder is not None and format != "ONNX":
+        raise ValueError(
+            f"a model of a table cannot be written as {format}, which holds coefficients only: "
+            "export it as .onnx, or train with --encode none"
+        )
     if getattr(model, "features", None) is not None:
         raise ValueError(
             f"a model that makes features on the fly cannot be written as {format}, which holds "

@@ -8,6 +8,7 @@ label = classes[scores > 0]  or  classes[argmax scores]
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,6 +18,7 @@ from maxmargin.models.linear import LinearModel, check_classifier
 from maxmargin.models.sparse_kernel import SparseKernelModel
 
 OPSET = 17
+ML_OPSET = 3
 MAX_BYTES = 2**31 - 2**20  # protobuf messages end at 2 GiB
 
 
@@ -24,6 +26,9 @@ def to_onnx(
     model: LinearModel | SparseKernelModel, path: str | os.PathLike, input_type: str = "float32"
 ) -> None:
     """Write a model, or a fitted estimator's, as ONNX: input ``X``, outputs ``label, scores``.
+
+    A model of a table has an input of shape (n, 1) for each column in the place of X: text for
+    categories, float64 for numbers (NaN where missing) and for dates (days since 1970).
 
     Parameters
     ----------
@@ -61,7 +66,15 @@ def _graph(model: LinearModel | SparseKernelModel, input_type: str):
         tensors, nodes = _linear_scores(helper, model)
     constants = [onnx.numpy_helper.from_array(array, name) for name, array in tensors.items()]
     constants.append(classes)
+    element = types.FLOAT if input_type == "float32" else types.DOUBLE
+    opsets = [helper.make_opsetid("", OPSET)]
+    inputs = [helper.make_tensor_value_info("X", element, ["n", model.n_features])]
     nodes.insert(0, helper.make_node("Cast", ["X"], ["X64"], to=types.DOUBLE))
+    if model.encoder is not None:
+        encoded = _encoded(onnx, model, nodes[1:], [*tensors, "classes", "flat", "zero"])
+        inputs, nodes = encoded.inputs, encoded.nodes + nodes[1:]
+        constants += encoded.constants
+        opsets.append(helper.make_opsetid("ai.onnx.ml", ML_OPSET))
     if binary:
         constants.append(onnx.numpy_helper.from_array(np.array([-1]), "flat"))
         constants.append(onnx.numpy_helper.from_array(np.array(0.0), "zero"))
@@ -76,12 +89,11 @@ def _graph(model: LinearModel | SparseKernelModel, input_type: str):
             helper.make_node("ArgMax", ["f"], ["winner"], axis=1, keepdims=0),
         ]
     nodes.append(helper.make_node("Gather", ["classes", "winner"], ["label"]))
-    element = types.FLOAT if input_type == "float32" else types.DOUBLE
     scores_shape = ["n"] if binary else ["n", len(model.classes)]
     graph = helper.make_graph(
         nodes,
         "maxmargin",
-        [helper.make_tensor_value_info("X", element, ["n", model.n_features])],
+        inputs,
         [
             helper.make_tensor_value_info("label", label_type, ["n"]),
             helper.make_tensor_value_info("scores", types.DOUBLE, scores_shape),
@@ -92,11 +104,20 @@ def _graph(model: LinearModel | SparseKernelModel, input_type: str):
         graph,
         producer_name="maxmargin",
         producer_version=maxmargin.__version__,
-        opset_imports=[helper.make_opsetid("", OPSET)],
+        opset_imports=opsets,
         ir_version=8,  # the one that came with the opset, so older runtimes accept the file
     )
     onnx.checker.check_model(exported)
     return exported
+
+
+def _encoded(onnx: Any, model: Any, nodes: list[Any], constants: list[str]) -> Any:
+    """The part of the graph that makes rows of the columns of a table."""
+    from maxmargin.models.onnx_encoding import encoding_graph  # it needs pyarrow, slow to import
+
+    own = {name for node in nodes for name in (*node.input, *node.output)}
+    own |= {"X64", "f", "scores", "positive", "winner", "label", *constants}
+    return encoding_graph(onnx, model.encoder, own)
 
 
 def _linear_scores(helper, model: LinearModel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import cached_property
 from typing import Any, Literal
@@ -20,10 +20,11 @@ from maxmargin.data.encoding.packing import pack
 from maxmargin.data.encoding.places import Place
 from maxmargin.data.encoding.reading import check_some, with_roles
 from maxmargin.data.encoding.words import Words
-from maxmargin.data.errors import other_rows
+from maxmargin.data.errors import DataError, other_rows
 from maxmargin.data.formats.columns import Wanted
 from maxmargin.data.stream.blocks import Block
 from maxmargin.data.stream.reading_ahead import read_ahead
+from maxmargin.data.stream.sources import open_source
 from maxmargin.data.stream.table_sources import TableSource
 
 
@@ -92,9 +93,11 @@ def open_encoded(
     wanted: Wanted,
     encode: Options | TableEncoding | Literal["auto"],
     dtype: np.dtype,
-) -> EncodedSource:
+) -> EncodedSource | TableSource:
     """A table file of a kind, encoded as a model does it, or as its own rows ask for."""
     common: dict[str, Any] = {"dtype": dtype, "text": None, "any_columns": True}
+    if encode == AS_THEY_ARE:
+        return kind(path, wanted, **common)
     if isinstance(encode, TableEncoding):
         return EncodedSource(kind(path, wanted, **common, encoding=encode), encode)
     return encoded_source(kind(path, wanted, **common), encode, wanted.drop, dtype)
@@ -104,19 +107,55 @@ def encoded_source(
     source: TableSource, options: Options | Literal["auto"], drop: tuple[str, ...], dtype: Any
 ) -> EncodedSource:
     """A source that is encoded by what its own rows ask for: three passes find that out."""
+    return EncodedSource(source, fitted([source], options, drop, dtype))
+
+
+def fitted(
+    sources: list[TableSource],
+    options: Options | Literal["auto"],
+    drop: tuple[str, ...],
+    dtype: Any,
+) -> TableEncoding:
+    """The encoding that the rows of some files, which have the same columns, ask for."""
 
     def batches() -> Iterator[Batch]:
-        return (Batch(first, batch) for first, batch in source.batches())
+        rows = 0
+        for source in sources:
+            for first, batch in source.batches():
+                yield Batch(rows + first, batch)
+            rows += source.n
 
-    features, target = source.roles.features, source.roles.target
-    with closing(source.batches()) as found:
-        blocks = (with_table(source, *block, features) for block in found)
-        warn_of_leakage(blocks, source.name, target)
+    first = sources[0]
+    features, target = first.roles.features, first.roles.target
+    for source in sources:
+        if source.roles != first.roles:
+            raise DataError(
+                f"{source.name}: has the columns {source.roles.features}; expected "
+                f"{features}, as {first.name}; the files of one source must have the same columns"
+            )
+    with closing(first.batches()) as found:
+        blocks = (with_table(first, *block, features) for block in found)
+        warn_of_leakage(blocks, first.name, target)
     options = Options() if isinstance(options, str) else options
-    encoding = fit(features, batches, options, place_of(source))
-    encoding = with_roles(encoding, source.roles, drop).as_type(dtype)
-    check_some(encoding, source.name)
-    return EncodedSource(source, encoding)
+    place = place_of(first) if len(sources) == 1 else Place(f"{first.name} and others")
+    encoding = fit(features, batches, options, place)
+    encoding = with_roles(encoding, first.roles, drop).as_type(dtype)
+    check_some(encoding, first.name)
+    return encoding
+
+
+def encoding_of_files(
+    paths: list[str], *, drop: Sequence[str] = (), dtype: str = "float32", **reading: Any
+) -> TableEncoding | None:
+    """The encoding of some table files; None for files whose rows are numbers already."""
+    found = [open_source(path, encode=AS_THEY_ARE, drop=drop, **reading) for path in paths]
+    tables = [source for source in found if isinstance(source, TableSource)]
+    if len(tables) < len(found):
+        return None
+    return fitted(tables, "auto", tuple(drop), dtype)
+
+
+AS_THEY_ARE: Any = "as they are"  # columns are not to be encoded yet
 
 
 def place_of(source: TableSource) -> Place:
