@@ -1,11 +1,12 @@
 """Parts on the workers of a Dask cluster, and rounds of tasks on them.
 
-A round sends one task to every part and takes back a few numbers of each, or their sum. Parts are
-futures that Dask computes anew from their source when their worker dies. Tasks prefer the worker
-that holds their part and may run on any other.
+A round sends one task to every worker, for all parts it holds, and takes back a few numbers of
+each part, or one sum: what a round costs does not grow with the number of parts. Parts are futures
+that Dask computes anew from their source, one by one, when their worker dies. Tasks prefer the
+worker that holds their parts and may run on any other.
 
-Sums go up a tree of fixed shape, by the numbers of the parts and not by who finishes first, so the
-same parts give the same answer on any workers, to the last bit unless a part had to move.
+Sums go by the numbers of the parts, on a worker and then over workers by their first part, not by
+who finishes first: the same parts on the same workers give the same answer, to the last bit.
 """
 
 from __future__ import annotations
@@ -14,15 +15,16 @@ import asyncio
 import threading
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError, wait
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
 
 from maxmargin.distributed import parts
 from maxmargin.distributed.errors import ClusterError, PartitionError, SchedulerError, dask_modules
-from maxmargin.distributed.parts import Forgotten, Order
+from maxmargin.distributed.parts import Found, Order, PartFailed
 from maxmargin.distributed.sources import Source
 from maxmargin.solvers.common.run import RowsLost, Stopped
 
@@ -62,7 +64,7 @@ class Cluster:
     def ask(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """``function(part, *arguments)`` of every part."""
         futures = [self._submit(function, k, *arguments) for k in range(len(self._parts))]
-        return self._fetch(futures, self.stop)
+        return self._fetch(futures, self.stop, by_part=futures)
 
     def run(
         self,
@@ -78,35 +80,52 @@ class Cluster:
         """
         self._wait_for_scheduler(stop)
         self._look_around()
+        small = total and sent[0].task.layout.width * 8 <= INLINE
+        found = self._work(range(len(self._parts)), sent, total, small, stop, pieces)
+        while found.forgotten:
+            self._find_homes()
+            rest = self._work(sorted(found.forgotten), again(), total, small, stop, pieces)
+            found = parts.add(replace(found, forgotten=frozenset()), rest)
+        if total:
+            return found.results
+        return [found.results[number] for number in range(len(self._parts))]
+
+    def _work(
+        self,
+        numbers: Sequence[int],
+        sent: Sent,
+        total: bool,
+        small: bool,
+        stop: Any,
+        pieces: Sequence[np.ndarray] | None,
+    ) -> Found:
+        """An order on some parts, a task for each worker that holds any of them."""
         order, ws = sent
         ws_sent = [self._send(w) for w in ws]
-        small = total and order.task.layout.width * 8 <= INLINE
-
-        def give(number: int, order: Order, ws: list) -> Any:
-            piece = None if pieces is None else self._send(pieces[number], number)
-            return self._submit(parts.work, number, order, piece, *ws)
-
-        futures = [give(number, order, ws_sent) for number in range(len(self._parts))]
-        while True:
-            tops = futures if not total or small else [tree(futures, self._add)]
-            results = self._fetch(tops, stop, leaves=futures)
-            if total:
-                results = [tree(results, parts.add)]
-            forgotten: frozenset[int] = frozenset().union(
-                *(result.parts for result in results if isinstance(result, Forgotten))
-            )
-            if not forgotten:
-                return results[0] if total else results
-            self._find_homes()
-            order, ws = again()
-            ws_sent = [self._send(w) for w in ws]
-            for number in forgotten:
-                futures[number] = give(number, order, ws_sent)
+        futures = []
+        for group in self._groups(numbers):
+            shares = None if pieces is None else [pieces[number] for number in group]
+            futures.append(self._submit_group(parts.work, group, order, shares, total, *ws_sent))
+        tops = futures if small or not total else [tree(futures, self._add)]
+        return tree(self._fetch(tops, stop), parts.add)
 
     def end(self, key: str) -> None:
         """Lets workers forget a problem."""
-        for number in range(len(self._parts)):
-            self._fire_and_forget(self._submit(parts.end, number, key))
+        for group in self._groups(range(len(self._parts))):
+            self._fire_and_forget(self._submit_group(parts.end, group, key))
+
+    def _groups(self, numbers: Iterable[int]) -> list[list[int]]:
+        """Parts by the worker that holds them; those nobody holds one by one."""
+        groups: dict[Any, list[int]] = {}
+        for number in numbers:
+            home = self._homes[number]
+            groups.setdefault(home[0] if home else number, []).append(number)
+        return list(groups.values())
+
+    def _submit_group(self, function: Callable[..., Any], group: list[int], *arguments: Any) -> Any:
+        return self._send_task(
+            function, [self._parts[number] for number in group], self._homes[group[0]], *arguments
+        )
 
     def _read(self, number: int, **where: Any) -> Any:
         return self.client.compute(
@@ -114,30 +133,32 @@ class Cluster:
         )
 
     def _submit(self, function: Callable[..., Any], number: int, *arguments: Any) -> Any:
+        return self._send_task(function, self._parts[number], self._homes[number], *arguments)
+
+    def _send_task(
+        self, function: Callable[..., Any], held: Any, homes: tuple[str, ...], *arguments: Any
+    ) -> Any:
         return self.client.submit(
             function,
-            self._parts[number],
+            held,
             *arguments,
             key=f"maxmargin-{name_of(function, arguments)}-{uuid.uuid4().hex}",
-            workers=list(self._homes[number]) or None,
-            allow_other_workers=bool(self._homes[number]),
+            workers=list(homes[:1]) or None,
+            allow_other_workers=bool(homes),
             retries=RETRIES,
         )
 
-    def _send(self, w: np.ndarray | None, number: int | None = None) -> Any:
+    def _send(self, w: np.ndarray | None) -> Any:
         """w as an argument of tasks. Where it is large one worker gets it and others from there; a
         task, unlike data that is merely scattered, can be repeated if that worker dies."""
         if w is None or w.nbytes <= INLINE:
             return w
         dask, _ = dask_modules()
-        homes = None if number is None else list(self._homes[number]) or None
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TiB"}):
             return self.client.submit(
                 np.asarray,
                 w,
                 key=f"maxmargin-send-{uuid.uuid4().hex}",
-                workers=homes,
-                allow_other_workers=homes is not None,
             )
 
     def _add(self, *results: Any) -> Any:
@@ -147,7 +168,7 @@ class Cluster:
         _, distributed = dask_modules()
         distributed.fire_and_forget(future)
 
-    def _fetch(self, futures: list[Any], stop: Any, leaves: list[Any] | None = None) -> list[Any]:
+    def _fetch(self, futures: list[Any], stop: Any, by_part: list[Any] | None = None) -> list[Any]:
         """Results, with an eye on the stop flag."""
         loop = self.client.loop.asyncio_loop
         pending = asyncio.run_coroutine_threadsafe(
@@ -165,7 +186,7 @@ class Cluster:
         except Exception as error:
             if isinstance(error, CancelledError):  # the scheduler went, and all futures with it
                 self._lose_scheduler()
-            self._blame(error, leaves or futures)
+            self._blame(error, by_part or self._parts)
             raise
 
     def _wait_for_scheduler(self, stop: Any) -> None:
@@ -184,14 +205,17 @@ class Cluster:
         self.failure = SchedulerError(self.client.scheduler.address)
         raise RowsLost(str(self.failure))
 
-    def _blame(self, error: Exception, leaves: list[Any]) -> None:
+    def _blame(self, error: Exception, by_part: list[Any]) -> None:
         """Names the partition that failed; the fit ends with it."""
-        for number, future in enumerate(leaves):
+        if isinstance(error, PartFailed):
+            self._lose_part(error.number, error.cause)
+        for number, future in enumerate(by_part):
             if future.status == "error":
-                cause = future.exception() or error
-                source = self.sources[number].name
-                self.failure = PartitionError(number, source, cause)
-                raise RowsLost(str(self.failure)) from cause
+                self._lose_part(number, future.exception() or error)
+
+    def _lose_part(self, number: int, cause: BaseException) -> NoReturn:
+        self.failure = PartitionError(number, self.sources[number].name, cause)
+        raise RowsLost(str(self.failure)) from cause
 
     def _find_homes(self) -> None:
         who = self.client.who_has(self._parts)

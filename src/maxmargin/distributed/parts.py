@@ -3,12 +3,13 @@
 Tasks are functions of their arguments. A part remembers vectors of one number a row from one task
 to the next, but never as the only copy: each is ``X w`` for a w that the driver knows. A part that
 was spilled to disk, moved, or read anew on another worker has forgotten them and says so
-(`Forgotten`), and the driver sends the w's.
+(`Found.forgotten`), and the driver sends the w's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -18,6 +19,7 @@ import scipy.sparse as sp
 from maxmargin.data.arrays import ArrayRows
 from maxmargin.data.cpus import new_pool
 from maxmargin.data.dataset import Dataset
+from maxmargin.distributed.errors import dask_modules
 
 
 @dataclass(frozen=True)
@@ -35,10 +37,20 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Forgotten:
-    """These parts do not have the vectors a task needs."""
+class Found:
+    """What a task found on the parts of one worker: the sum of their results, or each by its
+    number. `forgotten` are parts that do not have the vectors the task needs."""
 
-    parts: frozenset[int]
+    results: Any
+    forgotten: frozenset[int] = frozenset()
+
+
+class PartFailed(Exception):
+    """The work on one part raised `cause`."""
+
+    def __init__(self, number: int, cause: BaseException) -> None:
+        super().__init__(number, cause)
+        self.number, self.cause = number, cause
 
 
 class LocalLoss(Protocol):
@@ -183,30 +195,82 @@ class Order:
     options: dict[str, Any]
 
 
-def work(part: Part, order: Order, piece: np.ndarray | None, *ws: np.ndarray | None) -> Any:
-    """The task that workers run. A `piece` is this part's share of a vector that the driver has."""
+FORGOTTEN = object()
+
+
+def work(
+    held: Sequence[Part],
+    order: Order,
+    pieces: Sequence[np.ndarray] | None,
+    total: bool,
+    *ws: np.ndarray | None,
+) -> Found:
+    """The task that workers run, on all parts they hold, on as many threads as they have.
+
+    `pieces` are the parts' shares of a vector that the driver has. Sums go by the order of parts.
+    """
+    given: list[Any] = list(pieces) if pieces else [None] * len(held)
+
+    def one(k: int) -> Any:
+        try:
+            return _work_on(held[k], order, given[k], ws)
+        except Exception as error:
+            raise PartFailed(held[k].number, error) from error
+
+    threads = min(_threads_here(), len(held))
+    if threads == 1:
+        results = [one(k) for k in range(len(held))]
+    else:
+        with ThreadPoolExecutor(threads) as executor:
+            results = list(executor.map(one, range(len(held))))
+    forgotten = frozenset(part.number for part, result in zip(held, results) if result is FORGOTTEN)
+    kept = {part.number: result for part, result in zip(held, results) if result is not FORGOTTEN}
+    return Found(sum_up(list(kept.values())) if total else kept, forgotten)
+
+
+def _work_on(
+    part: Part, order: Order, piece: np.ndarray | None, ws: Sequence[np.ndarray | None]
+) -> Any:
     memory = part.memory(order.task)
     if not memory.carry_out(order.program, ws):
-        return Forgotten(frozenset({part.number}))
+        return FORGOTTEN
     found = [memory.vectors.get(tag) for tag in order.needs]
     if any(vector is None for vector in found):
-        return Forgotten(frozenset({part.number}))
+        return FORGOTTEN
     given = found if piece is None else [*found, piece]
     result = order.job(memory, *given, **order.options)
     memory.keep(order.keep)
     return result
 
 
-def end(part: Part, key: str) -> None:
+def _threads_here() -> int:
+    """Of the worker that this runs on."""
+    _, distributed = dask_modules()
+    try:
+        return distributed.get_worker().state.nthreads
+    except ValueError:  # none: a test calls
+        return 1
+
+
+def end(held: Sequence[Part], key: str) -> None:
     """Forgets a problem that is solved."""
-    part.end(key)
+    for part in held:
+        part.end(key)
 
 
-def add(*results: Any) -> Any:
-    """Sums of tuples of arrays, in the order given; the forgotten parts instead, if there are."""
-    forgotten = [result for result in results if isinstance(result, Forgotten)]
-    if forgotten:
-        return Forgotten(frozenset().union(*(result.parts for result in forgotten)))
+def add(*found: Found) -> Found:
+    """What tasks on several workers found, as that of one: sums in the order given."""
+    forgotten = frozenset().union(*(each.forgotten for each in found))
+    results = [each.results for each in found if each.results is not None]
+    if results and isinstance(results[0], dict):
+        return Found({k: v for each in results for k, v in each.items()}, forgotten)
+    return Found(sum_up(results), forgotten)
+
+
+def sum_up(results: Sequence[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...] | None:
+    """The sum of tuples of arrays, in the order given; None of none."""
+    if not results:
+        return None
     total = tuple(np.array(array, dtype=np.float64) for array in results[0])
     for result in results[1:]:
         for sums, array in zip(total, result):
