@@ -12,7 +12,6 @@ NAMES = (
     "a2a",
     "a2a.t",
     "australian",
-    "breast",
     "diabetes",
     "fourclass",
     "german.numer",

@@ -6,17 +6,17 @@ import dask
 import numpy as np
 
 from maxmargin import data
-from maxmargin.distributed import LinearSVC, RankSVM
+from maxmargin.distributed import LinearSVC, RankSVM, parts
+from maxmargin.distributed.cluster import Cluster
 from maxmargin.losses.kink_parts import edges_of_each
 
 ROWS, PARTS, WIDTH = 400_000, 4, 11
 SUMMARY = 16 * edges_of_each(PARTS) + 1000  # bytes: edges and rises
 
 
-def block(number, ranked=False):
+def block(number, ranked=False, n=ROWS // PARTS):
     """Rows made on the worker: none of them is in the graph."""
     rng = np.random.default_rng(number)
-    n = ROWS // PARTS
     X = rng.normal(size=(n, WIDTH - 1))
     y = np.where(X @ np.arange(1, WIDTH) + 20 * rng.normal(size=n) > 0, 1.0, -1.0)
     return data.Dataset(X, y, qid=number * n + np.arange(n) // 20 if ranked else None)
@@ -64,3 +64,25 @@ def test_local_queries_move_a_few_numbers_a_round(client):
     assert sent / model.n_iter_ / PARTS < 20_000
     # Query ids travel once, each once.
     assert max(size for kind, size in largest.items() if kind not in ("part", "queries")) < 8000
+
+
+def test_a_round_is_one_task_a_worker_whatever_the_number_of_partitions(client, monkeypatch):
+    rounds, tasks = [], []
+    run, send = Cluster.run, Cluster._send_task
+
+    def counted_run(self, *arguments, **options):
+        rounds.append(1)
+        return run(self, *arguments, **options)
+
+    def counted_send(self, function, held, *arguments):
+        if function is parts.work:
+            tasks.append(len(held))
+        return send(self, function, held, *arguments)
+
+    monkeypatch.setattr(Cluster, "run", counted_run)
+    monkeypatch.setattr(Cluster, "_send_task", counted_send)
+    pieces = [dask.delayed(block, name=f"rows-few-{k}")(k, n=100) for k in range(24)]
+    model = LinearSVC(C=0.1, tol=1e-3, client=client).fit(pieces)
+    assert model.n_partitions_ == 24
+    assert sum(tasks) == 24 * len(rounds)
+    assert len(tasks) <= len(client.nthreads()) * len(rounds)
