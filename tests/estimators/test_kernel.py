@@ -301,7 +301,7 @@ def test_kernels_without_a_width_search_a_line_of_C():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"Cs": 0}, "Cs must be a count"),
+        ({"Cs": 0}, "Cs must be 'auto', a count"),
         ({"Cs": [1.0, -1.0]}, "Cs must be"),
         ({"gammas": [0.0]}, "gammas must be"),
         ({"memory": 1000}, "kernel matrix of 200 rows takes"),

@@ -12,12 +12,21 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 
-from maxmargin.estimators.base import Given, parameters
+from maxmargin.estimators.base import Classifier, Given, parameters
 from maxmargin.estimators.kernel_base import KernelClassifier
 from maxmargin.models import libsvm_text
-from maxmargin.models.kernel import KernelModel
+from maxmargin.models.cells import CellModel
+from maxmargin.models.files import register_estimator
 from maxmargin.solvers.kernel.grid import GridProgress, GridResult
-from maxmargin.training.kernel import KernelPlan, TrainedKernel, search, train
+from maxmargin.training.cells import (
+    CellProgress,
+    TrainedCells,
+    Tuning,
+    print_progress,
+    train_cells,
+)
+from maxmargin.training.kernel import KernelPlan, TrainedKernel, train
+from maxmargin.training.kernel_search import search
 
 
 @parameters
@@ -29,6 +38,8 @@ class _KernelClassifier(KernelClassifier):
     n_neighbors: int = 10
     cold_start: str = "auto"
     multi_class: str = "ovr"
+    cells: int | None = None
+    cell_overlap: float = 0.0
     memory: int | float | str | None = None
 
     def __sklearn_tags__(self):
@@ -39,11 +50,27 @@ class _KernelClassifier(KernelClassifier):
     def _plan(self) -> KernelPlan:
         return self._planned(KernelPlan)
 
-    def _show(self, model: KernelModel) -> None:
+    def _show(self, model: Any) -> None:
+        if isinstance(model, CellModel):
+            Classifier._show(self, model)
+            self.classes_, self.n_cells_ = model.classes, len(model.cells)
+            self.gamma_ = [cell.gamma for cell in model.cells]
+            return
         super()._show(model)
         self.support_ = model.support
         self.support_vectors_ = np.empty((0, 0)) if model.vectors is None else model.vectors
         self.gamma_ = model.parameters.get("gamma")
+
+    def _cell_reporter(self):
+        callback: Any = self.callback
+        if not self.verbose:
+            return callback
+
+        def report(progress: CellProgress):
+            print_progress(progress)
+            return callback(progress) if callback is not None else None
+
+        return report
 
     def export_libsvm(self, path: str | os.PathLike) -> None:
         """Writes the model in LIBSVM's text format, for its svm-predict (rho = 0)."""
@@ -86,6 +113,12 @@ class KernelSVC(_KernelClassifier):
         memory and C is so small that most points would stay there.
     multi_class : {"ovr", "ovo"}
         Several classes by one-vs-rest or one-vs-one; all problems share the kernel matrix.
+    cells : int or None
+        Cut space into cells of at most so many rows (2000, say) and train a machine in each: for
+        more rows than a kernel matrix holds. A row is predicted by the machine of its cell. A cell
+        whose rows are of one class predicts that class.
+    cell_overlap : float
+        Each side of a cut also learns from that share more rows, the nearest beyond the cut.
     memory : int, str or None
         Byte budget of the kernel matrix ("2GB"). Above it rows are computed when needed and cached.
         None: seven tenths of what is available.
@@ -115,8 +148,14 @@ class KernelSVC(_KernelClassifier):
     C: float = field(default=1.0, kw_only=False)
     gamma: float | str = "scale"
 
-    def _train(self, given: Given, plan: KernelPlan) -> TrainedKernel:
+    def _train(self, given: Given, plan: KernelPlan) -> TrainedKernel | TrainedCells:
+        if plan.cells is not None:
+            report = self._cell_reporter()
+            return train_cells(given.X, given.y, plan, given.weight, callback=report)
         return train(given.X, given.y, plan, given.weight)
+
+
+register_estimator(CellModel.kind, KernelSVC.from_model)
 
 
 @parameters
@@ -130,10 +169,15 @@ class KernelSVCCV(_KernelClassifier):
 
     Parameters
     ----------
-    Cs, gammas : int or array
-        Values, or how many: then the grid of the no-offset paper, ``lambda = 1 / (2 n C)``
-        geometric in [10 / n^2, 1] and sigma in [0.1, 2 n^(1/d)], ``gamma = sigma^2`` (laplacian:
-        sigma). It suits features scaled to [-1, 1].
+    Cs, gammas : "auto", int or array
+        "auto" begins with five values each, scaled by the distances of the rows and their number,
+        goes on beyond an edge where the best point lies on one, and tries the points half way to
+        its neighbours. Else the values themselves, or how many: then the grid of the no-offset
+        paper, ``lambda = 1 / (2 n C)`` geometric in [10 / n^2, 1] and sigma in [0.1, 2 n^(1/d)],
+        ``gamma = sigma^2`` (laplacian: sigma), which suits features scaled to [-1, 1].
+    cells, cell_overlap
+        As in KernelSVC: every cell chooses its own C and gamma in `cv` folds of its rows; `C_` and
+        `gamma_` are lists, and `best_score_` is the mean over all rows.
     cv : int, splitter or iterable of (train, test)
         As in GridSearchCV. In a fold of m rows C is multiplied by n / m, so that lambda stays the
         same.
@@ -146,6 +190,8 @@ class KernelSVCCV(_KernelClassifier):
     Attributes
     ----------
     C_, gamma_, best_params_, best_score_
+    best_index_ : (row, column) of the best point in Cs_ and gammas_; ties of errors are broken by
+        the loss
     Cs_, gammas_ : arrays
     scores_, losses_ : arrays of shape (gammas, Cs, folds)
         Accuracy, and mean hinge loss of clipped predictions, on the validation rows, which count
@@ -163,11 +209,13 @@ class KernelSVCCV(_KernelClassifier):
     True
     """
 
-    Cs: Any = field(default=10, kw_only=False)
-    gammas: Any = field(default=10, kw_only=False)
+    Cs: Any = field(default="auto", kw_only=False)
+    gammas: Any = field(default="auto", kw_only=False)
     cv: Any = 5
 
-    def _train(self, given: Given, plan: KernelPlan) -> TrainedKernel:
+    def _train(self, given: Given, plan: KernelPlan) -> TrainedKernel | TrainedCells:
+        if plan.cells is not None:
+            return self._train_cells(given, plan)
         report = self._reporter()
         folds = list(check_cv(self.cv, given.y, classifier=True).split(given.X, given.y))
         trained = search(given.X, given.y, self.Cs, self.gammas, folds, plan, given.weight, report)
@@ -175,10 +223,21 @@ class KernelSVCCV(_KernelClassifier):
         self._keep_grid(trained.grid)
         return trained
 
+    def _train_cells(self, given: Given, plan: KernelPlan) -> TrainedCells:
+        tuning = Tuning(self.Cs, self.gammas, self.cv)
+        report = self._cell_reporter()
+        trained = train_cells(given.X, given.y, plan, given.weight, tuning, report)
+        self.C_: Any = [cell.C for cell in trained.model.cells]
+        error = trained.validation_error
+        self.best_score_ = float("nan") if error is None else 1.0 - error
+        self.search_seconds_ = trained.seconds
+        return trained
+
     def _keep_grid(self, grid: GridResult) -> None:
         self.Cs_, self.gammas_ = grid.Cs, grid.gammas
         self.scores_, self.losses_ = 1.0 - grid.error, grid.loss
         self.C_ = grid.C
+        self.best_index_ = grid.best
         self.best_params_ = {"C": grid.C, "gamma": grid.gamma}
         self.best_score_ = float(self.scores_[grid.best].mean())
         self.search_seconds_ = grid.seconds
@@ -213,18 +272,21 @@ class KernelSVCCV(_KernelClassifier):
 def results_table(grid: GridResult) -> dict:
     """The grid as GridSearchCV's cv_results_: one entry a point, gamma by gamma."""
     gammas, Cs = np.meshgrid(grid.gammas, grid.Cs, indexing="ij")
-    scores = (1.0 - grid.error).reshape(gammas.size, -1)
+    # A search that was not cut short left out what it had no need to try.
+    tried = ~np.isnan(grid.error).any(axis=2) if grid.complete else np.ones(Cs.shape, dtype=bool)
+    gammas, Cs = gammas[tried], Cs[tried]
+    scores = 1.0 - grid.error[tried]
     mean = scores.mean(axis=1)
     known = np.nan_to_num(mean, nan=-1.0)
     table = {
-        "param_C": Cs.ravel(),
-        "param_gamma": gammas.ravel(),
-        "params": [{"C": C, "gamma": g} for C, g in zip(Cs.ravel(), gammas.ravel())],
+        "param_C": Cs,
+        "param_gamma": gammas,
+        "params": [{"C": C, "gamma": g} for C, g in zip(Cs, gammas)],
         "mean_test_score": mean,
         "std_test_score": scores.std(axis=1),
         "rank_test_score": np.array([1 + np.sum(known > v) for v in known], dtype=np.int32),
-        "mean_test_loss": grid.loss.reshape(gammas.size, -1).mean(axis=1),
-        "n_iter": grid.iterations.reshape(gammas.size, -1).sum(axis=1),
+        "mean_test_loss": grid.loss[tried].mean(axis=1),
+        "n_iter": grid.iterations[tried].sum(axis=1),
     }
     for k in range(scores.shape[1]):
         table[f"split{k}_test_score"] = scores[:, k]

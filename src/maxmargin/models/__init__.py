@@ -1,6 +1,7 @@
 """What is kept of a fit: models, their files, and exports for other systems."""
 
 from maxmargin.models.base import Model
+from maxmargin.models.cells import CellModel
 from maxmargin.models.files import load, load_model, register_estimator, save
 from maxmargin.models.kernel import KernelModel
 from maxmargin.models.linear import LinearModel, MeasureModel
@@ -11,6 +12,7 @@ from maxmargin.models.sparse_kernel import SparseKernelModel
 from maxmargin.models.stream import StreamModel
 
 __all__ = [
+    "CellModel",
     "KernelModel",
     "LinearModel",
     "MeasureModel",

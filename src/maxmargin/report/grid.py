@@ -21,6 +21,7 @@ def error_map(
     gammas: np.ndarray,
     error: np.ndarray,
     path: str | os.PathLike | None = None,
+    best: tuple[int, int] | None = None,
 ) -> Figure:
     """Draw the mean validation error of every grid point.
 
@@ -29,6 +30,8 @@ def error_map(
     Cs, gammas : the values tried
     error : array of shape (gammas, Cs), between 0 and 1; NaN where a search ended early
     path : file to write, if any; its suffix chooses the format (.png, .svg, .pdf)
+    best : (row, column) of the point the model was fitted at: `best_index_` of KernelSVCCV, which
+        breaks ties of errors by the loss; None for the first of the smallest errors
     """
     _check(Cs, gammas, error)
     kind = format_of(path)
@@ -45,7 +48,7 @@ def error_map(
             axes.text(
                 column, row, f"{value:.1f}", ha="center", va="center", color=colour, fontsize=8
             )
-    row, column = best_of(error)
+    row, column = best_of(error) if best is None else best
     axes.plot(column, row, marker="s", markersize=24, fillstyle="none", color="#c2410c", mew=2)
     axes.set_xticks(range(len(Cs)), [f"{C:.2g}" for C in Cs], rotation=45)
     axes.set_yticks(range(len(gammas)), [f"{gamma:.2g}" for gamma in gammas])
@@ -60,10 +63,12 @@ def error_map(
     return saved(figure, path, kind)
 
 
-def error_chart(Cs: np.ndarray, gammas: np.ndarray, error: np.ndarray) -> str:
+def error_chart(
+    Cs: np.ndarray, gammas: np.ndarray, error: np.ndarray, best: tuple[int, int] | None = None
+) -> str:
     """The same in characters: rows are gammas, columns Cs; the best point has an arrow."""
     _check(Cs, gammas, error)
-    best = best_of(error)
+    best = best_of(error) if best is None else best
     lines = ["gamma \\ C " + "".join(f"{C:>9.2g}" for C in Cs)]
     for row in reversed(range(len(gammas))):
         cells = ""

@@ -1,4 +1,4 @@
-"""From rows and labels to a kernel model: one fit, or a grid of them by cross-validation.
+"""From rows and labels to a kernel model: what is asked for, and one fit.
 
 Estimators and commands both train here; nothing in this file needs scikit-learn.
 """
@@ -6,7 +6,7 @@ Estimators and commands both train here; nothing in this file needs scikit-learn
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -27,10 +27,9 @@ from maxmargin.parameters import (
 )
 from maxmargin.problem import Progress, Settings
 from maxmargin.solvers.common.run import interruptible
-from maxmargin.solvers.kernel import grid as kernel_grid
 from maxmargin.solvers.kernel.coding import coding_of
 from maxmargin.solvers.kernel.gram import KERNELS, Kernel, KernelCallable
-from maxmargin.solvers.kernel.grid import GridProblem, GridProgress, GridResult
+from maxmargin.solvers.kernel.grid import GridResult
 from maxmargin.solvers.kernel.sources import budget_of, source_of
 from maxmargin.solvers.kernel.two_variable import (
     RULES,
@@ -41,7 +40,9 @@ from maxmargin.solvers.kernel.two_variable import (
     zero_solution,
 )
 from maxmargin.training.normal_form import NormalForm, normal_form
-from maxmargin.training.targets import Labels, checked_weights, labels_of
+from maxmargin.training.targets import Labels, labels_of
+
+MOST_OVERLAP = 0.25  # of a cell with the next: more, and a cut would hardly make cells smaller
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,10 @@ class KernelPlan:
     cold_start: str = "auto"
     multi_class: str = "ovr"
     class_weight: Mapping | str | None = None
+    path_start: str = "auto"
     memory: int | float | str | None = None
+    cells: int | None = None
+    cell_overlap: float = 0.0
     options: Options = field(default_factory=Options)
 
     def __post_init__(self) -> None:
@@ -85,7 +89,15 @@ class KernelPlan:
             )
         positive_whole("n_neighbors", self.n_neighbors)
         coding_of(3, self.multi_class)
-        Method(cold=self.cold_start)
+        Method(cold=self.cold_start, warm=self.path_start)
+        if self.cells is not None:
+            positive_whole("cells", self.cells, none="one machine for all rows")
+            if not isinstance(self.kernel, str) or self.kernel == "precomputed":
+                raise ParameterError(
+                    "cells", "None where the kernel is precomputed or a function", self.cells
+                )
+        if not (is_number(self.cell_overlap) and 0 <= self.cell_overlap <= MOST_OVERLAP):
+            raise ParameterError("cell_overlap", f"from 0 to {MOST_OVERLAP}", self.cell_overlap)
 
     @property
     def method(self) -> Method:
@@ -94,6 +106,7 @@ class KernelPlan:
             n_neighbours=int(self.n_neighbors),
             rule=self.stopping,
             cold=self.cold_start,
+            warm=self.path_start,
         )
 
     def kernel_with(self, gamma: float) -> Kernel | KernelCallable | str:
@@ -132,22 +145,27 @@ def train(X, y: np.ndarray, plan: KernelPlan, sample_weight: Any = None) -> Trai
     Ctrl-C and `max_time` give the best model so far; its certificates say how good it is.
     """
     labels = labels_of(y, sample_weight, plan.class_weight)
+    with interruptible(plan.options.max_time) as stop:
+        return train_on(X, labels, plan, stop)
+
+
+def train_on(X, labels: Labels, plan: KernelPlan, stop: _core.Stop) -> TrainedKernel:
+    """The same for labels and weights that are known, until a stop flag of the calling thread."""
     X = rows_for(X, plan.kernel)
-    form = _normal_form(X, labels, plan)
+    form = form_of(X, labels, plan)
     C, options = float(plan.C), plan.options
     gamma = gamma_of(plan.gamma, form.X, form.weights) if plan.has_width else 1.0
     kernel = plan.kernel_with(gamma)
-    with interruptible(options.max_time) as stop:
-        pool = _core.Pool(_threads(options, form.X), stop)
-        settings = options.settings(stop)
-        codings = coding_of(len(labels.classes), plan.multi_class).labels(form.codes)
-        try:
-            source = source_of(form.X, kernel, budget_of(plan.memory), pool)
-            problems = [BinaryProblem(source, signs, form.weights) for signs in codings]
-            solutions = solve_all(problems, C, settings, pool, plan.method)
-        except _core.Stopped:  # before there was a kernel matrix
-            solutions = [zero_solution(signs, form.weights, C, settings) for signs in codings]
-    model = _model(X, labels.classes, kernel, plan, _spread(solutions, form), C)
+    pool = _core.Pool(threads_for(options, form.X), stop)
+    settings = options.settings(stop)
+    codings = coding_of(len(labels.classes), plan.multi_class).labels(form.codes)
+    try:
+        source = source_of(form.X, kernel, budget_of(plan.memory), pool)
+        problems = [BinaryProblem(source, signs, form.weights) for signs in codings]
+        solutions = solve_all(problems, C, settings, pool, plan.method)
+    except _core.Stopped:  # before there was a kernel matrix
+        solutions = [zero_solution(signs, form.weights, C, settings) for signs in codings]
+    model = model_of(X, labels.classes, kernel, plan, spread(solutions, form), C)
     return TrainedKernel(model, solutions, gamma)
 
 
@@ -175,97 +193,6 @@ def _side_by_side(problems, C: float, settings: Settings, pool: _core.Pool, meth
             if settings.stop is not None:
                 settings.stop.poll()
     return [future.result() for future in futures]
-
-
-# ---------------------------------------------------------------- a grid of fits
-
-
-def search(
-    X,
-    y: np.ndarray,
-    Cs: int | Sequence[float],
-    gammas: int | Sequence[float],
-    folds: Sequence[tuple[np.ndarray, np.ndarray]],
-    plan: KernelPlan,
-    sample_weight: Any = None,
-    callback: Callable[[GridProgress], bool | None] | None = None,
-) -> TrainedKernel:
-    """Tries every C and gamma in every fold and trains the best point on all rows.
-
-    Validation rows count by their sample weights in errors and losses, whatever their class.
-    """
-    labels, options = labels_of(y, sample_weight, plan.class_weight), plan.options
-    X = rows_for(X, plan.kernel)
-    counts = checked_weights(sample_weight, labels.n)
-    counts = np.ones(labels.n) if counts is None else counts
-    folds = [(_rows("training", a, labels.n), _rows("test", b, labels.n)) for a, b in folds]
-    form = _normal_form(X, labels, plan, counts, folds)
-    n, d = len(form.codes), X.shape[1]
-    total = float(form.weights.sum())
-    Cs_tried = _values("Cs", Cs, lambda count: kernel_grid.paper_Cs(n, count, total))
-    gammas_tried = np.array([1.0])
-    if plan.has_width:
-        gammas_tried = _values(
-            "gammas", gammas, lambda count: kernel_grid.paper_gammas(n, d, str(plan.kernel), count)
-        )
-    with interruptible(options.max_time) as stop:
-        pool = _core.Pool(_threads(options, form.X, len(folds) * len(gammas_tried)), stop)
-        settings = replace(options, callback=None).settings(stop)
-        problem = GridProblem(
-            form.X,
-            form.codes,
-            form.weights,
-            form.counts,
-            form.folds,
-            coding_of(len(labels.classes), plan.multi_class),
-            plan.kernel_with(float(gammas_tried[0])),
-            Cs_tried,
-            gammas_tried,
-        )
-        result = kernel_grid.search(
-            problem, settings, pool, method=plan.method, memory=plan.memory, callback=callback
-        )
-    kernel = plan.kernel_with(result.gamma)
-    model = _model(X, labels.classes, kernel, plan, _spread(result.solutions, form), result.C)
-    return TrainedKernel(model, result.solutions, result.gamma, result)
-
-
-def stratified_folds(y: np.ndarray, count: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Random folds, every class with its share in each: pairs (training, validation rows)."""
-    random = np.random.default_rng(seed)
-    shuffled = random.permutation(len(y))
-    by_class = shuffled[np.argsort(np.asarray(y)[shuffled], kind="stable")]
-    fold_of = np.empty(len(y), dtype=np.intp)
-    fold_of[by_class] = np.arange(len(y)) % count
-    return [(np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(count)]
-
-
-def _rows(part: str, given, n: int) -> np.ndarray:
-    """Row numbers of a fold, all of them in the data."""
-    rows = np.asarray(given)
-    rows = np.flatnonzero(rows) if rows.dtype == bool and rows.shape == (n,) else rows
-    if rows.size == 0:
-        rows = rows.astype(np.intp)
-    if rows.ndim != 1 or rows.dtype.kind not in "iu":
-        raise ValueError(f"the {part} rows of a fold must be row numbers; got {given!r}")
-    outside = rows[(rows < 0) | (rows >= n)]
-    if outside.size:
-        raise ValueError(
-            f"a fold names the {part} row {outside[0]}; expected numbers from 0 to {n - 1}"
-        )
-    return rows
-
-
-def _values(name: str, given, default: Callable[[int], np.ndarray]) -> np.ndarray:
-    """Positive numbers, or how many of the paper's are wanted."""
-    if isinstance(given, (int, np.integer)):
-        if given < 1:
-            raise ValueError(f"{name} must be a count >= 1 or positive numbers; got {given}")
-        return default(int(given))
-    values = np.unique(np.asarray(given, dtype=np.float64))
-    if values.size == 0 or not np.all(np.isfinite(values)) or values[0] <= 0:
-        raise ValueError(f"{name} must be a count >= 1 or positive numbers; got {given!r}")
-    return values
 
 
 # ---------------------------------------------------------------- what both need
@@ -302,7 +229,7 @@ def rows_for(X, kernel: object):
     return as_floats(X) if callable(kernel) else X
 
 
-def _normal_form(
+def form_of(
     X,
     labels: Labels,
     plan: KernelPlan,
@@ -318,24 +245,27 @@ def _normal_form(
     return normal_form(X, codes, weights, counts, folds)
 
 
-def _spread(solutions: list[KernelSolution], form: NormalForm) -> list[KernelSolution]:
+def spread(solutions: list[KernelSolution], form: NormalForm) -> list[KernelSolution]:
     """Solutions with one coefficient for every row that was given."""
     return [replace(solution, beta=form.spread(solution.beta)) for solution in solutions]
 
 
-def _model(X, classes, kernel, plan: KernelPlan, solutions, C: float) -> KernelModel:
-    beta = np.column_stack([solution.beta for solution in solutions])
-    support = np.flatnonzero(np.any(beta != 0, axis=1))
-    kept = ("degree", "coef0", "stopping", "working_set", "n_neighbors", "cold_start")
+def kept_parameters(plan: KernelPlan) -> dict[str, Any]:
+    """What a model says of how it was made."""
+    kept = ("C", "degree", "coef0", "stopping", "working_set", "n_neighbors", "cold_start")
     parameters = {name: getattr(plan, name) for name in (*kept, "multi_class", "class_weight")} | {
-        "C": C,
-        "gamma": kernel.gamma if isinstance(kernel, Kernel) else 1.0,
         "tol": plan.options.tol,
         "max_iter": plan.options.max_iter,
         "random_state": plan.options.seed or None,
     }
-    if not callable(plan.kernel):
-        parameters["kernel"] = plan.kernel
+    return parameters if callable(plan.kernel) else parameters | {"kernel": plan.kernel}
+
+
+def model_of(X, classes, kernel, plan: KernelPlan, solutions, C: float) -> KernelModel:
+    beta = np.column_stack([solution.beta for solution in solutions])
+    support = np.flatnonzero(np.any(beta != 0, axis=1))
+    parameters = kept_parameters(plan) | {"C": C}
+    parameters["gamma"] = kernel.gamma if isinstance(kernel, Kernel) else 1.0
     return KernelModel(
         kernel,
         None if isinstance(kernel, str) else as_floats(X[support]),
@@ -349,6 +279,6 @@ def _model(X, classes, kernel, plan: KernelPlan, solutions, C: float) -> KernelM
     )
 
 
-def _threads(options: Options, X, fits: int = 1) -> int:
+def threads_for(options: Options, X, fits: int = 1) -> int:
     """As many as the kernel values of so many fits can feed."""
     return useful_threads(options.threads, X.shape[0] * max(X.shape) * fits)

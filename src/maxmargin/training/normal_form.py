@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,7 +30,7 @@ class NormalForm:
     are the sums of whatever else was to be added up.
     """
 
-    X: object
+    X: Any
     codes: np.ndarray
     weights: np.ndarray
     counts: np.ndarray

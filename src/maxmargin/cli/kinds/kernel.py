@@ -47,7 +47,7 @@ def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
 def search(dataset: Dataset, grid: Grid, plan: Any, choices: Choices, messages: Messages) -> Found:
     """The errors over the grid as numbers, as characters and as a picture."""
     from maxmargin.report.grid import error_chart, error_map
-    from maxmargin.training import kernel as kernel_training
+    from maxmargin.training import kernel_search
 
     def show(progress: GridProgress) -> None:
         messages.now(
@@ -57,9 +57,9 @@ def search(dataset: Dataset, grid: Grid, plan: Any, choices: Choices, messages: 
         )
 
     y = classes_of(dataset)
-    folds = kernel_training.stratified_folds(y, grid.folds, choices.seed)
+    folds = kernel_search.stratified_folds(y, grid.folds, choices.seed)
     callback = show if messages.watched else None
-    trained = kernel_training.search(
+    trained = kernel_search.search(
         dataset.X, y, grid.Cs, grid.gammas, folds, plan, dataset.weight, callback
     )
     result = trained.grid
@@ -78,7 +78,7 @@ def search(dataset: Dataset, grid: Grid, plan: Any, choices: Choices, messages: 
     }
     report = (
         f"validation error in per cent over {grid.folds} folds, {result.seconds:.2f} s\n"
-        f"{error_chart(result.Cs, result.gammas, error)}"
+        f"{error_chart(result.Cs, result.gammas, error, result.best)}"
         f"best: {best}, error {error[result.best]:.2%}"
     )
     early = "the search ended early: grid points without a number were not tried in every fold"
@@ -88,5 +88,5 @@ def search(dataset: Dataset, grid: Grid, plan: Any, choices: Choices, messages: 
         told,
         report,
         warning=None if result.complete else early,
-        draw=lambda path: error_map(result.Cs, result.gammas, error, path),
+        draw=lambda path: error_map(result.Cs, result.gammas, error, path, result.best),
     )

@@ -139,6 +139,7 @@ class Search:
         budget: int,
         pool: _core.Pool,
         callback: Callable[[GridProgress], bool | None] | None = None,
+        like: Shelf | None = None,
     ) -> None:
         self.problem, self.settings, self.method = problem, settings, method
         by_clipped = method.rule == "relative"
@@ -153,7 +154,7 @@ class Search:
         self.weights = problem.weights[self.order]
         self.counts = problem.counts[self.order]
         self.labels = problem.coding.labels(self.codes)
-        self.shelf = Shelf(problem, self.order, budget, pool, method.n_neighbours)
+        self.shelf = Shelf(problem, self.order, budget, pool, method.n_neighbours, like)
         self.result = empty_result(problem)
         self.betas: dict[tuple[int, int], np.ndarray] = {}
         self.best_beta: np.ndarray | None = None
@@ -265,9 +266,12 @@ class Search:
 
     def finish_width(self, width: int) -> None:
         """Keeps the best point so far, and the mean of its folds' solutions to start from."""
-        error = self.result.error[width].mean(axis=1)
-        loss = self.result.loss[width].mean(axis=1)
-        at = min(range(len(error)), key=lambda c: (error[c], loss[c]))
+        _, at = best_point(
+            self.result.error[width : width + 1], self.result.loss[width : width + 1]
+        )
+        error, loss = (
+            values[width].mean(axis=1) for values in (self.result.error, self.result.loss)
+        )
         # Of equal points the earlier width wins, whichever thread was done first.
         score = (error[at], loss[at], width)
         if score < (*self.best_score, self.result.best[0]):
@@ -318,6 +322,15 @@ def search(
     if refit:
         result.solutions = found.refit(settings)
     return result
+
+
+def best_point(error: np.ndarray, loss: np.ndarray) -> tuple[int, int]:
+    """(gamma, C) of the smallest mean error over folds; of equal ones the smallest loss, then the
+    first. Whoever names a best point names this one. NaN counts as not tried."""
+    errors, losses = error.mean(axis=2), loss.mean(axis=2)
+    order = np.lexsort((losses.ravel(), np.nan_to_num(errors.ravel(), nan=np.inf)))
+    width, at = np.unravel_index(order[0], errors.shape)
+    return int(width), int(at)
 
 
 def mean(values: np.ndarray, weights: np.ndarray) -> float:

@@ -22,6 +22,7 @@ class Shelf:
     """Kernel matrices of the widths being worked on, within a byte budget.
 
     The first task of a width builds its matrix, the last one gives its memory to the next width.
+    What does not depend on the widths is taken from another shelf for the same rows, if given.
     """
 
     def __init__(
@@ -31,6 +32,7 @@ class Shelf:
         budget: int,
         pool: _core.Pool,
         neighbours: int,
+        like: Shelf | None = None,
     ) -> None:
         self.problem, self.order = problem, order
         size, widths = kernels.matrix_bytes(problem.n), len(problem.gammas)
@@ -46,7 +48,9 @@ class Shelf:
         self.D: np.ndarray | None = None
         self.points: Points | None = None
         self.given: np.ndarray | None = None
-        if isinstance(problem.kernel, Kernel):
+        if like is not None:
+            self.D, self.points, self.given = like.D, like.points, like.given
+        elif isinstance(problem.kernel, Kernel):
             self.points = kernels.points_for(problem.X, problem.kernel, order)
             if with_distances:
                 K = kernels.empty_matrix(problem.n)
@@ -55,17 +59,17 @@ class Shelf:
             self.given = np.asarray(problem.X)[np.ix_(order, order)]
         else:
             self.given = called_matrix(problem.X[order], problem.kernel)
-        self.neighbours: np.ndarray | None = None
+        self.neighbours: np.ndarray | None = None if like is None else like.neighbours
         self.capacity = max(1, min(copies, widths, pool.threads))  # matrices at a time
         self.free = threading.Semaphore(self.capacity)
-        self.buffers: list[np.ndarray] = []
+        self.buffers: list[np.ndarray] = [] if like is None else like.buffers
         self.sources: dict[int, MatrixSource] = {}
         self.left = [len(problem.folds)] * widths
         self.locks = [threading.Lock() for _ in range(widths)]
         self.lock = threading.Lock()
         most = max((problem.n / max(len(train), 1) for train, _ in problem.folds), default=1.0)
         self.stored = int(np.ceil(neighbours * min(most, 4.0))) + 1
-        if self.D is not None:
+        if self.D is not None and self.neighbours is None:
             self.neighbours = kernels.neighbours_in(self.D, self.stored, pool)
 
     def take(self, width: int, pool: _core.Pool) -> MatrixSource:
