@@ -117,10 +117,10 @@ def test_answers_do_not_depend_on_threads_or_form(make):
     np.testing.assert_allclose(one, sparse, rtol=1e-6, atol=1e-8)
 
 
-def test_solvers_for_the_hinge_loss_are_refused(make):
+def test_solvers_for_pointwise_losses_are_refused(make):
     X, y = problem(20)
     model = make(solver="newton")
-    with pytest.raises(ValueError, match=r"needs rows in memory and the hinge.*auto, ocas, cpa"):
+    with pytest.raises(ValueError, match=r"needs rows in memory and a pointwise.*auto, ocas, cpa"):
         model.fit(X, target(model, y))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from maxmargin import data
 from maxmargin.cli import cluster as command
-from maxmargin.cli.fitting import Choices
+from maxmargin.cli.options import Choices
 from maxmargin.models import load_model
 from maxmargin.problem import Status
 
@@ -53,10 +53,14 @@ def test_a_killed_scheduler_is_a_sentence_with_the_best_model(
             process.kill()
             process.wait()
 
-    choices = Choices(C=0.1, tol=1e-9)
+    unsaid = ("max_iter", "max_time", "threads", "bias", "class_weight", "format")
+    choices = Choices(
+        **dict.fromkeys(unsaid), kind="linear", loss="hinge", solver="auto", C=0.1, tol=1e-9
+    )
+    choices.scheduler = address
     with pytest.raises(
         ValueError, match=r"the connection to the Dask scheduler at .* was lost"
     ) as e:
-        command.fit("linear", [str(rows)], address, choices, {}, kill, str(model))
+        command.fit([str(rows)], choices, kill, str(model))
     assert f"of the best possible, is in {model}" in str(e.value)
     assert load_model(model).certificate.status is Status.ROWS_LOST

@@ -9,8 +9,8 @@
 
 With one query and unit weights this is ``C n / m`` times the sum over all pairs (ordinal
 regression, OP 4 of Joachims 2006). Every query counts the same however many pairs it has, and no
-pair crosses queries. A row of weight 2 counts as the row twice. With two ranks R is the convex bound on
-one minus the area under the ROC curve.
+pair crosses queries. A row of weight 2 counts as the row twice. With two ranks R is the convex
+bound on one minus the area under the ROC curve.
 """
 
 from __future__ import annotations
