@@ -66,3 +66,16 @@ def test_bad_values_are_one_sentence(folder, run):
         assert message in " ".join(outcome.stderr.replace("│", " ").split())
         assert not (folder / "m").exists()
     assert run("cv", "--kind", "kernel", "--gammas", "a,b", "two.svm").exit_code == 2
+
+
+def test_cells_and_pairs_of_classes(folder, run, run_json):
+    run_json("train", "--kind", "kernel", "--multi-class", "ovo", "three.svm", "m")
+    assert run("export", "m", "m.libsvm").exit_code == 0
+    ours, theirs = (run_json("evaluate", "three.t.svm", name) for name in ("m", "m.libsvm"))
+    assert ours["accuracy"] == theirs["accuracy"] > 0.6
+    run_json("train", "--kind", "kernel", "--cells", "50", "three.svm", "m")
+    cells = run_json("info", "m")["cells"]
+    assert cells > 1 and run_json("evaluate", "three.t.svm", "m")["accuracy"] > 0.6
+    found = run_json("cv", "--kind", "kernel", "--cells", "50", "-v", "2", "three.svm", "m")
+    assert found["cells"] == cells == len(found["gammas"])
+    assert run_json("evaluate", "three.t.svm", "m")["accuracy"] > 0.6

@@ -48,9 +48,7 @@ def cv(
 
     kinds.check_options(choices)
     machine = kinds.searcher(choices.kind)
-    grid = fitting.Grid(
-        values_of(choices.Cs, "--Cs"), values_of(choices.gammas, "--gammas"), choices.folds
-    )
+    grid = fitting.Grid(values_of(choices.Cs, "--Cs"), widths_of(choices.gammas), choices.folds)
     messages = Messages(choices.quiet)
     plan = machine.plan(choices, messages.callback())
     outputs = Outputs([data], choices.force)
@@ -92,6 +90,11 @@ def show(report: Table | str) -> None:
         typer.echo(printable(report))
     else:
         print_table(report.title, report.columns, report.rows)
+
+
+def widths_of(text: str) -> int | str | list[float]:
+    """Values of gamma, how many, or ``auto``."""
+    return text if text == "auto" else values_of(text, "--gammas")
 
 
 def values_of(text: str, option: str) -> int | list[float]:

@@ -23,7 +23,7 @@ class Grid:
     """What `cv` is to try: values, or how many to choose; in how many folds."""
 
     Cs: int | list[float]
-    gammas: int | list[float]
+    gammas: int | str | list[float]
     folds: int
 
 

@@ -85,12 +85,14 @@ def write(model: Any, dataset: Dataset | None, choices: Choices, **about: Any) -
     return f"; report in {choices.report}"
 
 
-def search_of(facts: dict[str, Any]) -> Search:
-    """What `cv` tried, from the facts that it prints."""
+def search_of(facts: dict[str, Any]) -> Search | None:
+    """What `cv` tried, from the facts that it prints; cells have a grid each, and no common one."""
     import numpy as np
 
     from maxmargin.report import Search
 
+    if "cells" in facts:
+        return None
     Cs = np.asarray(facts["Cs"], dtype=np.float64)
     if "errors" in facts:
         gammas = np.asarray(facts["gammas"], dtype=np.float64)

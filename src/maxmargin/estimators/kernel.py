@@ -181,6 +181,10 @@ class KernelSVCCV(_KernelClassifier):
     cv : int, splitter or iterable of (train, test)
         As in GridSearchCV. In a fold of m rows C is multiplied by n / m, so that lambda stays the
         same.
+    path_start : {"auto", "W0", "W1", "W2", "W3", "W4"}
+        How a fit starts from the one before it on the regularisation path, where C grows: at zero
+        (W0), at the kernel rule (W1), where it ended (W2), scaled with C (W3), or with the bounded
+        variables at their new bounds (W4, the paper's choice and "auto").
     kernel, degree, coef0, tol, stopping, working_set, n_neighbors, cold_start, multi_class, memory
         As in KernelSVC. A precomputed or callable kernel has no gamma: the grid is a line of C.
     callback : callable
@@ -212,6 +216,7 @@ class KernelSVCCV(_KernelClassifier):
     Cs: Any = field(default="auto", kw_only=False)
     gammas: Any = field(default="auto", kw_only=False)
     cv: Any = 5
+    path_start: str = "auto"
 
     def _train(self, given: Given, plan: KernelPlan) -> TrainedKernel | TrainedCells:
         if plan.cells is not None:

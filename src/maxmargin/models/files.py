@@ -105,13 +105,16 @@ def load(path: str | os.PathLike) -> Any:
 
 
 def load_model(path: str | os.PathLike) -> Any:
-    """The model in a maxmargin or LIBLINEAR file (told apart by content), without an estimator."""
-    from maxmargin.models import liblinear_text
+    """The model in a file of maxmargin, LIBLINEAR or LIBSVM (told apart by content), without an
+    estimator."""
+    from maxmargin.models import liblinear_text, libsvm_reading
 
     with open(path, "rb") as file:
         start = file.read(64)
     if liblinear_text.looks_like(start):
         return liblinear_text.read(path)
+    if libsvm_reading.looks_like(start):
+        return libsvm_reading.read(path)
     with _blaming(path):
         tensors, header = _read(path)
         kind = kinds()[_checked_kind(header)]
@@ -149,12 +152,12 @@ MODEL_FILE = OutputKind("a maxmargin model", is_ours)
 
 
 def is_model(path: str | os.PathLike) -> bool:
-    """Whether a file looks like a model (of ours or of LIBLINEAR) rather than data."""
-    from maxmargin.models import liblinear_text
+    """Whether a file looks like a model (of ours, LIBLINEAR or LIBSVM) rather than data."""
+    from maxmargin.models import liblinear_text, libsvm_reading
 
     with open(path, "rb") as file:
         start = file.read(64)
-    if liblinear_text.looks_like(start):
+    if liblinear_text.looks_like(start) or libsvm_reading.looks_like(start):
         return True
     # A safetensors file starts with the length of a JSON object, whose high bytes are zero.
     return len(start) > 9 and start[6:8] == b"\0\0" and start[8:9] == b"{"

@@ -110,6 +110,8 @@ class KernelModel(KernelPredictor):
         Where the rows z_j were in the training data: the columns of a precomputed test kernel.
     n_features : int
         Columns of X; with a precomputed kernel the number of training rows.
+    offsets : array of shape (number of problems,), optional
+        Added to the predictions: models of LIBSVM have them, ours have none.
     """
 
     kind = "kernel"
@@ -124,6 +126,7 @@ class KernelModel(KernelPredictor):
     multi_class: str = stored(Words(("ovr", "ovo")), "ovr")
     certificates: tuple[KernelCertificate, ...] = stored(Certificates(KernelCertificate), ())
     solver: str = stored(Words(), "two-variable")
+    offsets: np.ndarray | None = stored(Floats(1, optional=True), None)
 
     def __post_init__(self) -> None:
         m, k = len(self.support), len(self.classes)
@@ -138,6 +141,8 @@ class KernelModel(KernelPredictor):
             raise ValueError(f"vectors have shape {self.vectors.shape}, not {(m, self.n_features)}")
         if precomputed and np.any(self.support >= self.n_features):
             raise ValueError("the support vectors lie outside the training rows")
+        if self.offsets is not None and self.offsets.shape != (problems,):
+            raise ValueError(f"{len(self.offsets)} offsets do not fit {problems} problems")
         self._check_problems(problems)
 
     @property
@@ -153,8 +158,13 @@ class KernelModel(KernelPredictor):
         return self.coding.scores(self.problems(X, threads))
 
     def problems(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """``f_p(x)`` for every row and problem, by tiles on the support vectors."""
+        """``f_p(x)`` for every row and problem."""
         X = self.rows_of(X)
+        f = self._sums(X, threads)
+        return f if self.offsets is None else f + self.offsets
+
+    def _sums(self, X: Any, threads: int | None) -> np.ndarray:
+        """``sum_j beta_jp k(z_j, x)``, by tiles on the support vectors."""
         if len(self.support) == 0:
             return np.zeros((X.shape[0], self.coefficients.shape[1]))
         if isinstance(self.kernel, str):

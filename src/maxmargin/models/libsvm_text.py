@@ -1,4 +1,4 @@
-"""Kernel models in LIBSVM's text format, for its svm-predict (svm_type c_svc, rho 0)."""
+"""Kernel models in LIBSVM's text format, for its svm-predict (svm_type c_svc)."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ def write(model: KernelModel, path: str | os.PathLike) -> None:
     labels = _labels(model)
     groups, rows = _vectors(model)
     pairs = len(labels) * (len(labels) - 1) // 2
+    rho = np.zeros(pairs) if model.offsets is None else -model.offsets
     with write_atomically(path) as file:
         out = io.TextIOWrapper(file, encoding="ascii", newline="\n")
         out.write(f"svm_type c_svc\n{kernel}")
         out.write(f"nr_class {len(labels)}\ntotal_sv {sum(len(g) for g in groups)}\n")
-        out.write(f"rho {' '.join(['0'] * pairs)}\n")
+        out.write(f"rho {' '.join(f'{value:.17g}' for value in rho + 0.0)}\n")
         out.write(f"label {' '.join(map(str, labels))}\n")
         out.write(f"nr_sv {' '.join(str(len(g)) for g in groups)}\nSV\n")
         for line in _vector_lines(model.vectors, groups, rows):

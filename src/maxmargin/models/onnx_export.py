@@ -1,7 +1,7 @@
 """ONNX out: a graph that gives the labels and scores of a model anywhere ONNX runs.
 
 linear         scores = Gemm(X, coef^T, intercept)        in float64, as predicted here
-sparse-kernel  scores = k(X, B) beta                      products with the basis, then the kernel
+kernels        scores = k(X, B) beta                      as in `onnx_kernels`
 label = classes[scores > 0]  or  classes[argmax scores]
 """
 
@@ -11,10 +11,12 @@ import os
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from maxmargin.data.atomic_files import write_atomically
+from maxmargin.models.cells import CellModel
+from maxmargin.models.kernel import KernelModel, KernelPredictor
 from maxmargin.models.linear import LinearModel, check_classifier
+from maxmargin.models.onnx_kernels import cell_scores, kernel_scores
 from maxmargin.models.sparse_kernel import SparseKernelModel
 
 OPSET = 17
@@ -22,9 +24,10 @@ ML_OPSET = 3
 MAX_BYTES = 2**31 - 2**20  # protobuf messages end at 2 GiB
 
 
-def to_onnx(
-    model: LinearModel | SparseKernelModel, path: str | os.PathLike, input_type: str = "float32"
-) -> None:
+Classifying = LinearModel | KernelModel | CellModel | SparseKernelModel
+
+
+def to_onnx(model: Classifying, path: str | os.PathLike, input_type: str = "float32") -> None:
     """Write a model, or a fitted estimator's, as ONNX: input ``X``, outputs ``label, scores``.
 
     A model of a table has an input of shape (n, 1) for each column in the place of X: text for
@@ -37,12 +40,11 @@ def to_onnx(
     """
     if hasattr(model, "to_model"):
         model = model.to_model()
-    if not isinstance(model, SparseKernelModel):
+    if not isinstance(model, KernelPredictor):
         check_classifier(model, "ONNX")
     if input_type not in ("float32", "float64"):
         raise ValueError(f"input_type must be 'float32' or 'float64'; got {input_type!r}")
-    rows = model.n_basis if isinstance(model, SparseKernelModel) else len(model.coef)
-    size = 8 * rows * model.n_features
+    size = 8 * _vectors(model) * model.n_features
     if size > MAX_BYTES:
         raise ValueError(
             f"the model's {size} bytes of weights exceed ONNX's limit of 2 GiB: "
@@ -53,15 +55,24 @@ def to_onnx(
         file.write(graph.SerializeToString())
 
 
-def _graph(model: LinearModel | SparseKernelModel, input_type: str):
+def _vectors(model: Classifying) -> int:
+    """How many vectors of one number a feature it holds."""
+    if isinstance(model, CellModel):
+        return model.n_support + len(model.cells)
+    return len(model.coef) if isinstance(model, LinearModel) else len(model.coefficients)
+
+
+def _graph(model: Classifying, input_type: str):
     onnx = _import_onnx()
     import maxmargin
 
     helper, types = onnx.helper, onnx.TensorProto
     binary = len(model.classes) == 2
     classes, label_type = _classes_tensor(onnx, model.classes)
-    if isinstance(model, SparseKernelModel):
-        tensors, nodes = _kernel_scores(helper, model)
+    if isinstance(model, CellModel):
+        tensors, nodes = cell_scores(helper, model)
+    elif isinstance(model, (KernelModel, SparseKernelModel)):
+        tensors, nodes = kernel_scores(helper, model)
     else:
         tensors, nodes = _linear_scores(helper, model)
     constants = [onnx.numpy_helper.from_array(array, name) for name, array in tensors.items()]
@@ -127,55 +138,6 @@ def _linear_scores(helper, model: LinearModel):
         "intercept": np.ascontiguousarray(model.intercept),
     }
     return tensors, [helper.make_node("Gemm", ["X64", "coef", "intercept"], ["f"], transB=1)]
-
-
-def _kernel_scores(helper, model: SparseKernelModel):
-    """Constants and nodes from X64 to f: inner products, kernel values, their sums."""
-    kernel, node = model.kernel, helper.make_node
-    vectors = model.vectors.toarray() if sp.issparse(model.vectors) else model.vectors
-    tensors = {"beta": np.ascontiguousarray(model.coefficients)}
-    if kernel.of_distance:  # about a centre, as distances between close points need their digits
-        centre = vectors.mean(axis=0, dtype=np.float64)
-        vectors = vectors.astype(np.float64) - centre
-        tensors |= {
-            "centre": centre,
-            "norms": np.einsum("ij,ij->i", vectors, vectors),
-            "factor": np.array(-kernel.gamma),
-            "minus_two": np.array(-2.0),
-        }
-        nodes = [
-            node("Sub", ["X64", "centre"], ["x"]),
-            node("MatMul", ["x", "basis"], ["products"]),
-            node("Mul", ["products", "minus_two"], ["twice"]),
-            node("Mul", ["x", "x"], ["squares"]),
-            node("ReduceSum", ["squares", "features"], ["own"], keepdims=1),
-            node("Add", ["own", "norms"], ["both"]),
-            node("Add", ["both", "twice"], ["signed"]),
-            node("Max", ["signed", "nothing"], ["distances"]),
-        ]
-        tensors |= {"features": np.array([1]), "nothing": np.array(0.0)}
-        if kernel.name == "laplacian":
-            nodes.append(node("Sqrt", ["distances"], ["lengths"]))
-        last = "lengths" if kernel.name == "laplacian" else "distances"
-        nodes += [node("Mul", [last, "factor"], ["exponent"]), node("Exp", ["exponent"], ["K"])]
-    else:
-        nodes = [node("MatMul", ["X64", "basis"], ["K" if kernel.name == "linear" else "products"])]
-    if kernel.name == "poly":
-        tensors |= {
-            "gamma": np.array(kernel.gamma),
-            "coef0": np.array(kernel.coef0),
-            "degree": np.array(float(kernel.degree)),
-        }
-        nodes += [
-            node("Mul", ["products", "gamma"], ["scaled"]),
-            node("Add", ["scaled", "coef0"], ["shifted"]),
-            node("Pow", ["shifted", "degree"], ["K"]),
-        ]
-    tensors["basis"] = np.ascontiguousarray(vectors.T, dtype=np.float64)
-    if model.intercept is None:
-        return tensors, [*nodes, node("MatMul", ["K", "beta"], ["f"])]
-    tensors["intercept"] = model.intercept
-    return tensors, [*nodes, node("Gemm", ["K", "beta", "intercept"], ["f"])]
 
 
 def _classes_tensor(onnx, classes: np.ndarray):

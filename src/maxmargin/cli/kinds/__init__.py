@@ -126,8 +126,13 @@ GAMMA = Option(
 DEGREE = Option("--degree", "Of the poly kernel.", int, metavar="N", said="3")
 COEF0 = Option("--coef0", "Constant of the poly kernel.", float, metavar="A", said="0")
 KERNEL_OPTIONS = (KERNEL, GAMMA, DEGREE, COEF0)
-GAMMAS = Option("--gammas", "Values to try, or how many.", metavar="LIST", default="10")
+GAMMAS = Option("--gammas", "Values to try, how many, or auto.", metavar="LIST", default="auto")
 PICTURE = Option("--picture", "Draw the errors over the grid.", metavar="FILE", group=OUTPUT)
+MULTI_CLASS = Option(
+    "--multi-class", "Several classes:", default="ovr",
+    choices=("ovr", "ovo"),
+)  # fmt: skip
+CELLS = Option("--cells", "A machine for every cell of N rows.", int, None, "N", least=1)
 MEMORY = Option("--memory", "Budget, as 512MB or 2GB.", metavar="BYTES")
 
 _ENTRIES = (
@@ -164,7 +169,7 @@ _ENTRIES = (
         "kernel",
         "classes apart by a kernel machine",
         ("shuttle.svm -c 10 --gamma 0.5", "an RBF machine"),
-        (*KERNEL_OPTIONS, CLASS_WEIGHT, SEED, MEMORY, GAMMAS, PICTURE),
+        (*KERNEL_OPTIONS, MULTI_CLASS, CELLS, CLASS_WEIGHT, SEED, MEMORY, GAMMAS, PICTURE),
         searches=True,
     ),
     Kind(
@@ -256,7 +261,7 @@ def machine_of(model: Any) -> Machine:
     """The functions for a model that was loaded."""
     from maxmargin.models.files import kind_of
 
-    return machine(kind_of(model))
+    return machine(kind_of(model).removesuffix("-cells"))
 
 
 def check_options(choices: Choices, command: Sequence[str] = ()) -> None:

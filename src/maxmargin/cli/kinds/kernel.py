@@ -38,9 +38,11 @@ def check_kernel(choices: Choices) -> None:
 
 
 def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
+    from maxmargin.training.cells import train_cells
     from maxmargin.training.kernel import train
 
-    trained = train(dataset.X, classes_of(dataset), plan, dataset.weight)
+    machine = train if plan.cells is None else train_cells
+    trained: Any = machine(dataset.X, classes_of(dataset), plan, dataset.weight)
     return trained, f"{len(trained.model.classes)} classes"
 
 
@@ -57,10 +59,13 @@ def search(dataset: Dataset, grid: Grid, plan: Any, choices: Choices, messages: 
         )
 
     y = classes_of(dataset)
+    Cs = grid.Cs if "Cs" in choices.typed else "auto"
+    if plan.cells is not None:
+        return search_cells(dataset, Cs, grid, plan, messages)
     folds = kernel_search.stratified_folds(y, grid.folds, choices.seed)
     callback = show if messages.watched else None
     trained = kernel_search.search(
-        dataset.X, y, grid.Cs, grid.gammas, folds, plan, dataset.weight, callback
+        dataset.X, y, Cs, grid.gammas, folds, plan, dataset.weight, callback
     )
     result = trained.grid
     assert result is not None
@@ -90,3 +95,33 @@ def search(dataset: Dataset, grid: Grid, plan: Any, choices: Choices, messages: 
         warning=None if result.complete else early,
         draw=lambda path: error_map(result.Cs, result.gammas, error, path, result.best),
     )
+
+
+def search_cells(dataset: Dataset, Cs: Any, grid: Grid, plan: Any, messages: Messages) -> Found:
+    """Every cell with the best point of its own grid."""
+    from maxmargin.training.cells import CellProgress, Tuning, train_cells
+
+    def show(progress: CellProgress) -> None:
+        messages.now(
+            f"{progress.done} of {progress.total} cells  {progress.seconds_left:.0f} s left"
+        )
+
+    tuning = Tuning(Cs, grid.gammas, grid.folds)
+    callback = show if messages.watched else None
+    y = classes_of(dataset)
+    trained = train_cells(dataset.X, y, plan, dataset.weight, tuning, callback)
+    model, error = trained.model, trained.validation_error
+    told = {
+        "cells": len(model.cells),
+        "constant_cells": model.constant_cells,
+        "best_error": error,
+        "Cs": [cell.C for cell in model.cells],
+        "gammas": [cell.gamma for cell in model.cells],
+        "seconds": trained.seconds,
+    }
+    said = "no cell has two classes" if error is None else f"validation error {error:.2%}"
+    report = (
+        f"{len(model.cells)} cells, {len(model.constant_cells)} of one class, "
+        f"{trained.seconds:.2f} s\n{said} over {grid.folds} folds in each cell"
+    )
+    return Found(model, "a C and gamma for each cell", told, report)
