@@ -24,8 +24,10 @@ TwoVariable::Pair TwoVariable::select() {
   }
   const float* row = rows_.row(i);
   const bool neighbours = (chosen & kWithNeighbours) && mostly_inner_;
-  // Working set 4 alone falls back on the previous direction while its flag is down.
-  const bool previous = (chosen & kWithPrevious) || ((chosen & kWithNeighbours) && !mostly_inner_);
+  // Working sets 4 and 512 alone fall back on the previous direction while their flag is down: it
+  // goes up with steps in two inner points, and without a partner there would be none.
+  const bool previous =
+      (chosen & kWithPrevious) || ((chosen & (kWithNeighbours | kInnerPartner)) && !mostly_inner_);
   if (previous && previous_ >= 0 && previous_ != top.index) {
     const auto j = static_cast<std::size_t>(previous_);
     consider(i, j, row[j], pair);
@@ -191,10 +193,14 @@ void TwoVariable::consider_all_pairs(Pair& pair) {
 }
 
 void TwoVariable::consider_random_pairs(Pair& pair) {
+  const Pair alone = pair;
+  if (options_.working_set == kRandomPairs)
+    pair.step.gain = 0;  // on its own it takes a step in one variable only if no pair gains
   for (std::size_t q = 0; q < points_; ++q) {
     const std::size_t i = random_point(), j = random_point();
     if (i != j) consider(i, j, rows_.row(i)[j], pair);
   }
+  if (!(pair.step.gain > 0)) pair = alone;
 }
 
 void TwoVariable::consider_random_inner_pairs(Pair& pair) {

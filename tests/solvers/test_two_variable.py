@@ -323,3 +323,21 @@ def test_an_indefinite_kernel_is_refused(K):
 def test_unknown_working_sets_are_refused():
     with pytest.raises(ValueError, match="working set 5000 is unknown"):
         Line(problem_of(*points(20)), Method(working_set=5000), POOL)
+
+
+def test_inner_partners_alone_take_steps_in_two_variables():
+    problem = problem_of(*points(200, 2, noise=1.0))
+    found = {
+        w: solve(problem, 100.0, Settings(tol=1e-4), POOL, Method(working_set=w, cold="I0"))
+        for w in (-1, 512)
+    }
+    assert all(f.certificate.status == "optimal" for f in found.values())
+    assert found[512].certificate.n_iter < 0.8 * found[-1].certificate.n_iter
+
+
+def test_random_pairs_alone_move_two_variables():
+    problem = problem_of(*points(60, 2))
+    line = Line(problem, Method(working_set=256, cold="I0"), POOL)
+    line.start(3.0)
+    line.run(1e-9, 1)
+    assert np.count_nonzero(line.beta) == 2
