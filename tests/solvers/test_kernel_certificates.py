@@ -329,3 +329,11 @@ def test_kernels_are_fitted_in_a_child_forked_while_a_kernel_fit_runs():
     holder.join()
     assert not alive
     assert queue.get() == "optimal"
+
+
+def test_a_machine_that_is_best_at_zero_has_a_certificate():
+    X, y = np.array([[2.0], [1.0], [2.0], [2.0], [1.0]]), np.array([0, 0, 1, 1, 1])
+    weight = np.array([838000.0, 383000.0, 936000.0, 0.072, 136000.0])
+    options = {"cv": 2, "kernel": "poly", "degree": 2, "tol": 0.1}
+    model = KernelSVCCV([1130000.0, 53.3, 1240.0], [0.252, 1.0], **options).fit(X, y, weight)
+    assert model.certificate_.status == "optimal"

@@ -97,7 +97,7 @@ def bounds_of(line: Line, pool: _core.Pool, tol: float) -> Bounds:
         return found
     t = best_factor(*terms.sure)
     scaled = terms.bounds(t)
-    if t < 1 and scaled.within(tol):
+    if 0 < t < 1 and scaled.within(tol):
         terms.make_exact(1.0 / t)
         scaled = terms.bounds(t)
     return scaled if scaled.within(tol) else found
