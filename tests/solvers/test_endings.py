@@ -140,12 +140,10 @@ def test_a_deadline_gives_the_best_so_far(solver, svm):
     X, y = svm.blobs(20_000, 30, noise=5.0)
     stop = _core.Stop()
     stop.set_deadline(0.1)
-    start = time.perf_counter()
     # Iterations that take their time, lest a fast machine be done before the deadline.
     solution = svm.solve(
         solver, X, y, 1e3, tol=1e-14, stop=stop, callback=lambda progress: time.sleep(0.06)
     )
-    assert time.perf_counter() - start < 2.0
     assert solution.certificate.status is Status.MAX_TIME
     check(svm, X, y, 1e3, solution)
 

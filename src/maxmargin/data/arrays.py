@@ -30,16 +30,16 @@ class Rows(Protocol):
         """``X 0``, without a look at the data."""
 
     def matvec(self, w: np.ndarray) -> np.ndarray:
-        """``X w``, one number a row."""
+        """``X w``, one number per row."""
 
     def rmatvec(self, v: np.ndarray) -> np.ndarray:
-        """``X^T v``, one number a feature."""
+        """``X^T v``, one number per feature."""
 
     def inner(self, x: np.ndarray, y: np.ndarray) -> float:
-        """``sum_i x_i y_i`` over vectors of one number a row, wherever they live."""
+        """``sum_i x_i y_i`` over vectors of one number per row, wherever they live."""
 
     def axpby(self, alpha: float, x: np.ndarray, beta: float, y: np.ndarray) -> np.ndarray:
-        """``alpha x + beta y`` over vectors of one number a row."""
+        """``alpha x + beta y`` over vectors of one number per row."""
 
 
 class ArrayRows:
@@ -112,7 +112,7 @@ class ArrayRows:
 
     @property
     def gram_steps_per_row(self) -> float:
-        """About how many multiplications by one entry a row of `gram` takes."""
+        """About how many multiplications by one entry per row of `gram` takes."""
         return _core.gram_steps_per_row(self.core)
 
     def gram(self, h: np.ndarray, every: int = 1, for_direction: bool = False) -> np.ndarray:

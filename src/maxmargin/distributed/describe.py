@@ -1,6 +1,6 @@
 """What the driver must know of the rows before it can state the problem: sizes, labels, queries.
 
-Each part is looked at once. Nothing of one number a row comes back, but for a ranking the query
+Each part is looked at once. Nothing of one number per row comes back, but for a ranking the query
 ids, each once.
 """
 
@@ -130,7 +130,7 @@ def crossing(found: Sequence[Queries]) -> int:
 
 
 def column_of(part: Part, name: str) -> np.ndarray | None:
-    """A column of one number a row: only for losses that the driver evaluates."""
+    """A column of one number per row: only for losses that the driver evaluates."""
     return getattr(part.data, name)
 
 

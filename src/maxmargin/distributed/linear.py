@@ -22,7 +22,7 @@ class LinearSVC(OnCluster, local.LinearSVC):
         minimise   1/2 ||w||^2 + C sum_i s_i max(0, 1 - y_i (<w, x_i> + b))
 
     The same optimum with the same certificate, from any number of workers. An iteration moves O(d)
-    numbers to and from each partition, and nothing of one number a row. A worker that dies costs
+    numbers to and from each partition, and nothing of one number per row. A worker that dies costs
     the reading of its partitions, no more.
 
     Parameters
@@ -72,7 +72,7 @@ class LinearSVC(OnCluster, local.LinearSVC):
         return Trained(model, solutions, [Start(solution.w) for solution in solutions])
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The share of rows labelled rightly, by weight; only two numbers a partition travel."""
+        """The share of rows labelled rightly, by weight; only two numbers per partition travel."""
         if not prediction.is_distributed(X):
             return super().score(X, y, sample_weight)
         sources = self._sources(X, y, sample_weight)

@@ -1,6 +1,6 @@
 """A part of the rows on the worker that holds it, and what is done there.
 
-Tasks are functions of their arguments. A part remembers vectors of one number a row from one task
+Tasks are functions of their arguments. A part remembers vectors of one number per row from one task
 to the next, but never as the only copy: each is ``X w`` for a w that the driver knows. A part that
 was spilled to disk, moved, or read anew on another worker has forgotten them and says so
 (`Found.forgotten`), and the driver sends the w's.
@@ -145,7 +145,7 @@ class Memory:
         self._spare: list[np.ndarray] = []
 
     def room(self) -> np.ndarray:
-        """An array of one number a row."""
+        """An array of one number per row."""
         return self._spare.pop() if self._spare else np.empty(self.rows.n)
 
     def give_back(self, array: np.ndarray) -> None:

@@ -29,7 +29,7 @@ def is_distributed(X: Any) -> bool:
 def lazily(model: Any, method: str, X: Any, columns: int, dtype: Any, reading: dict) -> Any:
     """``model.method(X)``: a dask array for dask arrays and dataframes, else a list of delayed.
 
-    `columns` is the number of columns of what the method gives, 0 for one number a row.
+    `columns` is the number of columns of what the method gives, 0 for one number per row.
     """
     dask, _ = dask_modules()
     if model.encoder is not None and is_collection(X, "dask.dataframe", "dask_expr"):
@@ -77,7 +77,7 @@ def apply(block: Any, model: Any, method: str) -> np.ndarray:
 
 
 def accuracy(client: Any, model: Any, sources: Sequence[Source]) -> float:
-    """The share of weight labelled rightly; two numbers a part come back."""
+    """The share of weight labelled rightly; two numbers per part come back."""
     dask, _ = dask_modules()
     whole = dask.delayed(model)
     counts = [

@@ -25,7 +25,7 @@ class RankSVM(OnCluster, local.RankSVM):
     pairs of query q with ``y_i > y_j``; N rows in Q queries.
 
     Where no query has rows in two partitions every query is dealt with where it lies, and O(d)
-    numbers a partition travel each iteration. Otherwise (and without `qid`, which makes all rows
+    numbers per partition travel each iteration. Otherwise (and without `qid`, which makes all rows
     one query) the loss must see all predictions: n numbers travel to the driver and back each
     iteration, `gathers_predictions_` is True, and a warning says so if cutting the data at queries
     would avoid it.

@@ -113,7 +113,7 @@ def _columns(X: Any, **columns: Any) -> dict[str, list[Any]]:
             if known and not np.isnan(sum(column.chunks[0])):
                 if column.shape[0] != X.shape[0]:
                     raise ValueError(
-                        f"{name} has {column.shape[0]} entries; expected {X.shape[0]}, one a row"
+                        f"{name} has {column.shape[0]} entries; expected {X.shape[0]}, one per row"
                     )
                 column = column.rechunk({0: X.chunks[0]})
             found = list(column.to_delayed().ravel())

@@ -1,7 +1,7 @@
 """From parts on workers to models, by the bundle loop of `maxmargin.solvers.linear.bundle`.
 
 The driver keeps w, the planes and the bounds; the workers the rows and everything that has one
-number a row. Several classes are several problems on the same parts, some at a time: while one
+number per row. Several classes are several problems on the same parts, some at a time: while one
 waits for its round another's tasks run.
 """
 
@@ -31,7 +31,7 @@ from maxmargin.training.fit import LinearPlan, in_threads
 from maxmargin.training.targets import class_factors
 
 LEAST_TIME = 1e-9  # a time limit is above 0
-SIDE_BY_SIDE = 4  # problems at a time: each has a handful of vectors of one number a row
+SIDE_BY_SIDE = 4  # problems at a time: each has a handful of vectors of one number per row
 
 
 def client_of(client: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Vectors of one number a row that stay on the workers, as the driver knows them.
+"""Vectors of one number per row that stay on the workers, as the driver knows them.
 
     p = X w           every vector the bundle loop handles, predictions and their combinations
 

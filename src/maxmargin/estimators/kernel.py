@@ -123,14 +123,14 @@ class KernelSVC(_KernelClassifier):
         Byte budget of the kernel matrix ("2GB"). Above it rows are computed when needed and cached.
         None: seven tenths of what is available.
     class_weight, n_jobs, random_state, max_iter, max_time, verbose, callback
-        As in LinearSVC: n_jobs=None uses every CPU granted, a callback that returns True ends the
+        As in LinearSVC: n_jobs=None uses all available CPUs, a callback that returns True ends the
         fit.
 
     Attributes
     ----------
     support_, support_vectors_, dual_coef_, classes_, gamma_, n_iter_
     certificate_, certificates_ : KernelCertificate
-        Over all binary problems, and one a problem.
+        Over all binary problems, and one per problem.
     history_ : list of Progress
 
     Examples
@@ -275,7 +275,7 @@ class KernelSVCCV(_KernelClassifier):
 
 
 def results_table(grid: GridResult) -> dict:
-    """The grid as GridSearchCV's cv_results_: one entry a point, gamma by gamma."""
+    """The grid as GridSearchCV's cv_results_: one entry per point, gamma by gamma."""
     gammas, Cs = np.meshgrid(grid.gammas, grid.Cs, indexing="ij")
     # A search that was not cut short left out what it had no need to try.
     tried = ~np.isnan(grid.error).any(axis=2) if grid.complete else np.ones(Cs.shape, dtype=bool)

@@ -76,15 +76,15 @@ class LinearSVC(LinearClassifier):
         regularised; a larger value regularises it less.
     class_weight : dict, "balanced" or None
     n_jobs : int, optional
-        Threads; None for all CPUs granted. No answer depends on it.
+        Threads; None for all available CPUs. No answer depends on it.
     random_state : int, generator or None
         Seed of "dual"; None means 0.
     warm_start : bool
         Start from the last fit's solution (another C, say) if the rows and classes are as many.
     verbose : int
-        1 prints a line a step to standard error.
+        1 prints one line per iteration to standard error.
     callback : callable, optional
-        Called with a `Progress` a step; True ends the fit with the best model so far.
+        Called with a `Progress` after each iteration; True ends the fit with the best model so far.
 
     Attributes
     ----------

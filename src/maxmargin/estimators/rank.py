@@ -33,7 +33,7 @@ class RankSVM(Machine):
     max_time : float, optional
         Seconds after which the best answer so far is returned.
     n_jobs : int, optional
-        Threads; None or -1 for all CPUs granted. The answer does not depend on it.
+        Threads; None or -1 for all available CPUs. The answer does not depend on it.
     warm_start : bool
         Start from the last solution.
     verbose : int

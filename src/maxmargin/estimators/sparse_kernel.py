@@ -63,7 +63,7 @@ class SparseKernelSVC(KernelClassifier):
     max_iter : int, optional
         Cutting planes of each binary problem; a basis vector takes one.
     class_weight, n_jobs, random_state, max_time, verbose, callback
-        As in LinearSVC: n_jobs=None uses every CPU granted, a callback that returns True ends the
+        As in LinearSVC: n_jobs=None uses all available CPUs, a callback that returns True ends the
         fit.
 
     Attributes
@@ -73,7 +73,7 @@ class SparseKernelSVC(KernelClassifier):
     n_basis_ : int
         How many were used: fewer than asked for where no further vector adds anything.
     certificate_, certificates_ : KernelCertificate
-        Of the problem restricted to the span: over all binary problems, and one a problem.
+        Of the problem restricted to the span: over all binary problems, and one per problem.
     delta_ : float
         The largest projection error of a plane that holds the solution up.
     theorem2_bound_, exact_gap_ : float

@@ -37,7 +37,7 @@ class StreamSVC(WithIntercept, Classifier):
         What a unit of loss costs; multiplies a sum over rows, as in LIBLINEAR.
     memory : int or str
         Bytes for cached rows, their index, the blocks under way and two vectors as long as w
-        ("512MB", "2GB"). Besides it there are w and one number a row, for each class.
+        ("512MB", "2GB"). Besides it there are w and one number per row, for each class.
     features : str, map or callable, optional
         Features made on the fly: "weighted_degree:8", "word_ngrams:2", "char_ngrams:4", "pairs",
         "fourier:1000,gamma=0.5", a map of `maxmargin.data.features`, or a callable that takes the
@@ -52,7 +52,8 @@ class StreamSVC(WithIntercept, Classifier):
         regularised; a larger value regularises it less.
     class_weight : dict, "balanced" or None
     n_jobs : int, optional
-        Threads for the problems of several classes, besides the reader; None for all CPUs granted.
+        Threads for the problems of several classes, besides the reader; None for all available
+        CPUs.
     random_state : int, generator or None
         Seed of the orders of visits; None means 0.
     deterministic : bool, optional
@@ -65,13 +66,14 @@ class StreamSVC(WithIntercept, Classifier):
     checkpoint_every : float
         Seconds between two checkpoints.
     alpha_dtype : {"float64", "float32"}
-        Of the dual variables, one a row and class.
+        Of the dual variables, one per row and class.
     alpha_file : path, optional
         Keep the dual variables in this file, mapped into memory, where even they are too many.
     verbose : int
-        1 prints a line a pass to standard error.
+        1 prints one line per pass to standard error.
     callback : callable, optional
-        Called with a `StreamProgress` a pass; True ends the fit with the best model so far.
+        Called with a `StreamProgress` after each pass; True ends the fit with the best model so
+        far.
 
     Attributes
     ----------
@@ -80,7 +82,7 @@ class StreamSVC(WithIntercept, Classifier):
     certificate_ : Certificate
         Of the binary problem furthest from its optimum. `certificates_` has one for each.
     history_ : list of StreamProgress
-        With passes, exact objective, dual objective, rows a second, cache hit rate.
+        With passes, exact objective, dual objective, rows per second, cache hit rate.
     features_ : the map, with what it learned from the rows; None without one
 
     Examples

@@ -1,7 +1,7 @@
-"""What is kept of a kernel machine: ``f_p(x) = sum_j beta_jp k(z_j, x)``, one column a problem.
+"""What is kept of a kernel machine: ``f_p(x) = sum_j beta_jp k(z_j, x)``, one column per problem.
 
 Two classes have one problem, positive for ``classes[1]``. More classes have one each ("ovr", the
-largest f_p wins) or one a pair ("ovo", votes decide). There is no intercept.
+largest f_p wins) or one per pair ("ovo", votes decide). There is no intercept.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
     nr_feature 4
     bias 1
     w
-    0.5 ...                     one line a feature, then one for the bias if bias >= 0
+    0.5 ...                     one line per feature, then one for the bias if bias >= 0
 
 Two classes have one column, positive for the *first* label; more have a column each. The bias is a
 constant feature of that value, so ``intercept = bias * (last line)``.

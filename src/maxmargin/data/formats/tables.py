@@ -296,7 +296,7 @@ def write_csv(dataset: Dataset, file: IO[bytes]) -> None:
 
 
 def write_parquet(dataset: Dataset, file: IO[bytes]) -> None:
-    """Write rows as Parquet: the label first, then one column a feature."""
+    """Write rows as Parquet: the label first, then one column per feature."""
     writer = None
     for batch in _batches(dataset):
         if writer is None:

@@ -48,7 +48,9 @@ class ArraySource:
         self.n, self.d = self._X.shape
         for what, values in (("y", self._y), ("weight", self._weight), ("qid", self._qid)):
             if values is not None and values.shape != (self.n,):
-                raise DataError(f"{what} has shape {values.shape}; expected ({self.n},), one a row")
+                raise DataError(
+                    f"{what} has shape {values.shape}; expected ({self.n},), one per row"
+                )
         self._bounds = self._cut(block_bytes)
 
     def _cut(self, block_bytes: int) -> list[int]:

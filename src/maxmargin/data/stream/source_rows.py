@@ -1,6 +1,6 @@
 """Rows that stay on disk: each product is one pass over the file, shared by all who wait for one.
 
-Problems solved side by side (one a class) ask for their products at different moments. `Passes`
+Problems solved side by side (one per class) ask for their products at different moments. `Passes`
 lets each wait until all the others wait too, and then one of them reads the file once for all. So
 ten classes cost as many passes as the slowest of them, not ten times as many.
 """
@@ -105,7 +105,7 @@ class SourceRows:
     ----------
     passes : Passes
     pool : _core.Pool
-        For vectors of one number a row, which are in memory.
+        For vectors of one number per row, which are in memory.
     """
 
     def __init__(self, passes: Passes, pool: _core.Pool) -> None:

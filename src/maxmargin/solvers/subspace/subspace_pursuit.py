@@ -79,7 +79,7 @@ class SubspaceSolution:
 
 @dataclass
 class Stage:
-    """The machines on the first k basis vectors, one a problem."""
+    """The machines on the first k basis vectors, one per problem."""
 
     k: int
     solutions: list[SubspaceSolution]
