@@ -314,5 +314,5 @@ def test_arrays_are_handed_out_as_views():
     blocks = list(source.blocks())
     assert len(blocks) > 2
     assert all(np.shares_memory(block.X, X) for block in blocks)
-    with pytest.raises(DataError, match=r"y has shape \(7,\); expected \(8,\), one a row"):
+    with pytest.raises(DataError, match=r"y has shape \(7,\); expected \(8,\), one per row"):
         data.ArraySource(X, np.arange(7))

@@ -232,7 +232,7 @@ def test_what_cannot_be_fitted_is_refused_with_what_to_do(client, rows, tmp_path
         LinearSVC(client=client).fit(X, y)
     with pytest.raises(ValueError, match="on a cluster; use one of auto, ocas, cpa"):
         LinearSVC(solver="newton", client=client).fit(cut(X, 2), cut(y, 2))
-    with pytest.raises(ValueError, match="expected 3000, one a row"):
+    with pytest.raises(ValueError, match="expected 3000, one per row"):
         LinearSVC(client=client).fit(cut(X, 2), cut(y[:-1], 2))
     with pytest.raises(ValueError, match="one class only"):
         LinearSVC(client=client).fit(cut(X, 2), cut(np.ones(3000), 2))
