@@ -47,7 +47,7 @@ def test_a_folder_is_trained_on_by_workers_to_the_model_of_the_whole(client, fol
 @pytest.mark.parametrize(
     "more, said",
     [
-        (["--kind", "kernel"], "--scheduler is for --kind linear, rank, measure"),
+        (["--kind", "kernel"], "--scheduler is for --kind linear, regression, rank"),
         (["--solver", "newton"], "--solver newton does not work on a cluster"),
         (["--seed", "1"], "--seed has no use with --scheduler"),
     ],

@@ -101,6 +101,66 @@ def hinge(scores: Scores, y: np.ndarray, cost: np.ndarray) -> Value:
     return Value(loss, np.sum((cost * slack)[near]) + len(y) * UNIT * loss)
 
 
+PARAMETER_OF = {
+    "epsilon_insensitive": "epsilon",
+    "squared_epsilon_insensitive": "epsilon",
+    "huber": "delta",
+    "quantile": "quantile",
+    "expectile": "quantile",
+}
+PLAIN = {  # f(r) and f'(r)
+    "squared_hinge": (lambda r, x: np.maximum(0, r) ** 2, lambda r, x: 2 * np.maximum(0, r)),
+    "logistic": (
+        lambda r, x: np.maximum(r, 0) + np.log1p(np.exp(-np.abs(r))),
+        lambda r, x: np.where(r > 0, 1, np.exp(-np.abs(r))) / (1 + np.exp(-np.abs(r))),
+    ),
+    "epsilon_insensitive": (
+        lambda r, x: np.maximum(0, np.abs(r) - x),
+        lambda r, x: np.sign(r) * (np.abs(r) > x),
+    ),
+    "squared_epsilon_insensitive": (
+        lambda r, x: np.maximum(0, np.abs(r) - x) ** 2,
+        lambda r, x: 2 * np.sign(r) * np.maximum(0, np.abs(r) - x),
+    ),
+    "huber": (
+        lambda r, x: np.where(np.abs(r) <= x, r**2 / 2, x * np.abs(r) - x**2 / 2),
+        lambda r, x: np.clip(r, -x, x),
+    ),
+    "squared": (lambda r, x: r**2 / 2, lambda r, x: r),
+    "quantile": (
+        lambda r, x: np.maximum(x * r, (x - 1) * r),
+        lambda r, x: np.where(r > 0, x, x - 1) * (r != 0),
+    ),
+    "expectile": (
+        lambda r, x: np.where(r > 0, x, 1 - x) * r**2,
+        lambda r, x: 2 * np.where(r > 0, x, 1 - x) * r,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class ResidualLoss:
+    """``sum_i c_i f(r_i)``, ``r_i = t_i - sign_i p_i``; x is the parameter of f."""
+
+    name: str
+    target: np.ndarray
+    cost: np.ndarray
+    x: float = 0.0
+    sign: np.ndarray | int = 1
+
+    def residuals(self, p: np.ndarray) -> np.ndarray:
+        return self.target - self.sign * p
+
+    def value(self, scores: Scores) -> Value:
+        r, x = self.residuals(scores.p), Long(self.x)
+        slack = scores.slack + 4 * UNIT * (np.abs(self.target) + np.abs(scores.p))
+        value, slope = PLAIN[self.name]
+        losses = self.cost * value(r, x)
+        steep = np.maximum(*(np.abs(slope(r + side * slack, x)) for side in (-1, 1)))
+        lost = np.sum(self.cost * (steep * slack + 8 * UNIT * (np.abs(x * r) + x**2)))
+        return Value(np.sum(losses), lost + (len(r) + 8) * UNIT * np.sum(losses))
+
+
 def pair_costs(y, C, qid=None, weight=None) -> np.ndarray:
     """c_ij of every pair that should be in order: C N / (Q m_q) s_i s_j, else 0.
 

@@ -26,6 +26,20 @@ KINDS = (
     "sparse-kernel",
     "stream",
     "stream-file",
+    "regression-auto",
+    "regression-newton",
+    "regression-dual",
+    "regression-ocas",
+    "regression-file",
+    "regression-cv",
+)
+LOSSES = (
+    "epsilon_insensitive",
+    "squared_epsilon_insensitive",
+    "huber",
+    "squared",
+    "quantile",
+    "expectile",
 )
 MEASURES = ("f1", "fbeta", "prbep", "precision_at_k", "recall_at_k", "roc_auc", "error")
 FILES = ("svm", "csv", "parquet", "arrow")
@@ -85,6 +99,8 @@ def number_of_rows(rng, kind: str) -> int:
 
 
 def labels(rng, kind: str, n: int) -> np.ndarray:
+    if kind.startswith("regression"):
+        return rng.normal(size=n).round(3) * decades(rng, -3, 3) + rng.choice([0.0, 0.0, 10.0])
     if kind == "rank":
         grades = rng.integers(0, int(rng.choice([2, 3, 5])), n)
         return (rng.normal(size=n).round(2) if chance(rng, 0.3) else grades).astype(float)
@@ -202,6 +218,7 @@ def intercept(rng) -> dict[str, Any]:
 
 def linear_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
     options = intercept(rng) | class_weight(rng, y)
+    options["loss"] = str(rng.choice(["hinge", "squared_hinge", "logistic"]))
     method = kind.removeprefix("linear-")
     if method == "file":
         options["solver"] = str(rng.choice(["ocas", "cpa"]))
@@ -212,6 +229,21 @@ def linear_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
         if chance(rng, 0.1):
             options["warm_from"] = constant(rng)
     return options
+
+
+def regression_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
+    method = kind.removeprefix("regression-")
+    options = intercept(rng) | {"loss": str(rng.choice(LOSSES)), "delta": decades(rng, -2, 2)}
+    options |= {"epsilon": float(rng.choice([0.0, 0.1, 1.0])), "quantile": decades(rng, -2, -0.01)}
+    if options["loss"] in ("quantile", "expectile") and chance(rng, 0.3):
+        options["quantile"] = [0.1, 0.5, 0.95]
+    if method == "file":
+        return options | {"solver": str(rng.choice(["ocas", "cpa"]))}
+    if method == "cv":
+        return options | {"solver": "auto", "Cs": [constant(rng) for _ in range(3)], "cv": 2}
+    if chance(rng, 0.1):
+        options["warm_from"] = constant(rng)
+    return options | {"solver": method}
 
 
 def scoring_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
@@ -271,4 +303,5 @@ OPTIONS = {
     "kernel": kernel_options,
     "sparse": kernel_options,
     "stream": stream_options,
+    "regression": regression_options,
 }

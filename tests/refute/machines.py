@@ -23,9 +23,11 @@ import maxmargin
 from maxmargin import data
 from tests.refute import optimum
 from tests.refute.arithmetic import (
+    PARAMETER_OF,
     UNIT,
     Long,
     Measure,
+    ResidualLoss,
     Value,
     hinge,
     kernel_matrix,
@@ -49,6 +51,8 @@ ESTIMATORS = {
     "kernel-cv": "KernelSVCCV",
     "sparse": "SparseKernelSVC",
     "stream": "StreamSVC",
+    "regression": "LinearSVR",
+    "regression-cv": "LinearSVRCV",
 }
 
 
@@ -225,7 +229,38 @@ def linear_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
     cost = Long(C_of(problem, estimator)) * weights_of(problem)
     for k, y in enumerate(signs_of(problem, estimator)):
         w = weights_with_constant(estimator.coef_[k], estimator.intercept_[k], constant)
-        yield hinge_claim(estimator.certificates_[k], X, y, cost, w)
+        loss = problem.options.get("loss", "hinge")
+        if loss == "hinge":
+            yield hinge_claim(estimator.certificates_[k], X, y, cost, w)
+        else:
+            margin = ResidualLoss(loss, np.full(len(y), Long(loss != "logistic")), cost, sign=y)
+            yield residual_claim(estimator.certificates_[k], X, margin, w)
+
+
+def regression_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
+    X, constant = with_constant(problem)
+    cost = Long(C_of(problem, estimator)) * weights_of(problem)
+    options = {"epsilon": 0.0, "quantile": 0.5, "delta": 1.0} | problem.options
+    name = options.get("loss", "epsilon_insensitive")
+    levels = options["quantile"] if isinstance(options["quantile"], list) else None
+    coef, intercept = np.atleast_2d(estimator.coef_), np.atleast_1d(estimator.intercept_)
+    for k, certificate in enumerate(estimator.certificates_):
+        given = {"epsilon": options["epsilon"], "delta": options["delta"]}
+        given["quantile"] = options["quantile"] if levels is None else levels[k]
+        x = given.get(PARAMETER_OF.get(name, ""), 0.0)
+        w = weights_with_constant(coef[k], intercept[k], constant)
+        yield residual_claim(certificate, X, ResidualLoss(name, long(problem.y), cost, x=x), w)
+
+
+def residual_claim(certificate, X, loss: ResidualLoss, w) -> Claim:
+    def value(w) -> Value:
+        scores = linear_scores(X, w)
+        return scores.plus(loss.value(scores))
+
+    def others() -> list[Value]:
+        return [value(v) for v in optimum.least_residual(X, loss, long(w))]
+
+    return Claim(certificate, value(w), others)
 
 
 def hinge_claim(certificate, X, y, cost, w) -> Claim:
@@ -370,6 +405,7 @@ def sparse_kernel_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
 
 
 CLAIMS = {
+    "regression": regression_claims,
     "linear": linear_claims,
     "stream": linear_claims,
     "rank": rank_claims,

@@ -10,8 +10,9 @@ import time
 
 import numpy as np
 import scipy.linalg
+import scipy.optimize
 
-from tests.refute.arithmetic import Long, Measure
+from tests.refute.arithmetic import PLAIN, Long, Measure, ResidualLoss
 
 ROUNDS = 60
 SECONDS = 3.0  # for cutting planes; what is found by then is a machine too
@@ -77,6 +78,28 @@ def simplex_dual(H: np.ndarray, offsets: np.ndarray, rounds: int = ROUNDS) -> np
             break
         beta, z, level = beta + step * d, z + step * dz, level + step * dlevel
     return np.maximum(beta, 0) / np.maximum(beta, 0).sum()
+
+
+def least_residual(X: np.ndarray, loss: ResidualLoss, w: np.ndarray) -> list[np.ndarray]:
+    """Weights that may be better than w: by L-BFGS and Nelder-Mead steps of scipy from w and 0."""
+    value, slope = PLAIN[loss.name]
+    X64, cost = X.astype(np.float64), loss.cost.astype(np.float64)
+
+    def objective(v):
+        r = (loss.target - loss.sign * (X @ v)).astype(np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            grad = v - X64.T @ (np.asarray(loss.sign, float) * cost * slope(r, loss.x))
+            return 0.5 * v @ v + np.sum(cost * value(r, loss.x)), grad.astype(np.float64)
+
+    found = []
+    for start in (w.astype(np.float64), np.zeros(len(w))):
+        with np.errstate(all="ignore"):
+            best = scipy.optimize.minimize(
+                objective, start, jac=True, method="L-BFGS-B", options={"maxiter": 300}
+            )
+        if np.isfinite(best.x).all():
+            found.append(best.x.astype(Long))
+    return found
 
 
 def _box_step(solve, wrong, iterate, target_z, target_v):

@@ -17,7 +17,7 @@ from maxmargin.cli.options import Choices, spelled
 if TYPE_CHECKING:
     from maxmargin.problem import Callback
 
-KINDS = ("linear", "rank", "measure")
+KINDS = ("linear", "regression", "rank", "measure")
 
 
 def check_options(choices: Choices) -> None:
@@ -78,7 +78,7 @@ def fit(
     if encoding is not None:
         model = replace(model, encoder=encoding, feature_names=tuple(encoding.feature_names))
     groups = f"{len(files)} partitions"
-    if choices.kind != "rank":
+    if hasattr(model, "classes"):
         model = replace(model, classes=whole_numbers(model.classes))
         groups = f"{len(model.classes)} classes, {groups}"
     return model, groups, (estimator.n_samples_, model.n_features)
@@ -107,7 +107,7 @@ def _rescued(model: Any, path: str) -> str:
 
 
 def _estimator(choices: Choices, callback: Callback | None) -> Any:
-    from maxmargin.distributed import LinearSVC, MeasureSVC, RankSVM
+    from maxmargin.distributed import LinearSVC, LinearSVR, MeasureSVC, RankSVM
 
     names = ("C", "solver", "tol", "max_iter", "max_time")
     common = {name: getattr(choices, name) for name in names}
@@ -115,13 +115,14 @@ def _estimator(choices: Choices, callback: Callback | None) -> Any:
     if choices.kind == "rank":
         return RankSVM(**common)
     bias = 1.0 if choices.bias is None else choices.bias
-    common |= {
-        "fit_intercept": bias > 0,
-        "intercept_scaling": bias or 1.0,
-        "class_weight": class_weights(choices.class_weight or []),
-    }
+    common |= {"fit_intercept": bias > 0, "intercept_scaling": bias or 1.0}
+    if choices.kind == "regression":
+        names = ("loss", "epsilon", "quantile", "delta", "non_crossing")
+        given = {name: getattr(choices, name) for name in names}
+        return LinearSVR(**common, **{k: v for k, v in given.items() if v is not None})
+    common["class_weight"] = class_weights(choices.class_weight or [])
     if choices.kind == "linear":
-        return LinearSVC(**common)
+        return LinearSVC(loss=choices.loss or "hinge", **common)
     measure = measure_of(choices)
     return MeasureSVC(measure.name, k=measure.k, beta=measure.beta, **common)
 

@@ -1,7 +1,7 @@
 """The Dask face: the same losses and bundle loop, products done by workers.
 
-`LinearSVC`, `RankSVM` and `MeasureSVC` as in `maxmargin`, on dask arrays, dataframes, delayed
-objects or lists of files. Needs the extra ``maxmargin[dask]``.
+`LinearSVC`, `LinearSVR`, `RankSVM` and `MeasureSVC` as in `maxmargin`, on dask arrays, dataframes,
+delayed objects or lists of files. Needs the extra ``maxmargin[dask]``.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from maxmargin.distributed.linear import LinearSVC
     from maxmargin.distributed.measure import MeasureSVC
     from maxmargin.distributed.rank import RankSVM
+    from maxmargin.distributed.regression import LinearSVR
 
 __all__ = [
     "ClusterError",
     "LinearSVC",
+    "LinearSVR",
     "MeasureSVC",
     "PartitionError",
     "RankSVM",
@@ -28,6 +30,7 @@ __all__ = [
 _HOMES = {
     "ClusterError": "maxmargin.distributed.errors",
     "LinearSVC": "maxmargin.distributed.linear",
+    "LinearSVR": "maxmargin.distributed.regression",
     "MeasureSVC": "maxmargin.distributed.measure",
     "PartitionError": "maxmargin.distributed.errors",
     "RankSVM": "maxmargin.distributed.rank",

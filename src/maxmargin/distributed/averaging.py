@@ -3,15 +3,15 @@
 Section 1.3 of the StreamSVM paper (Matsushima, Vishwanathan, Smola 2012), after Zinkevich et al.
 2010. Part j, with the share ``t_j`` of all cost, solves
 
-    minimise   1/2 ||w||^2 + 1/t_j sum_{i in part j} C_i max(0, 1 - y_i <w, x_i>)
+    minimise   1/2 ||w||^2 + 1/t_j sum_{i in part j} C_i f(r_i)
 
 by dual descent, all parts at once, without a word between them. Then
 
-    w_0 = sum_j t_j w_j = sum_i a_i y_i x_i,    a_i = t_j (dual variable of row i),  a_i in [0, C_i]
+    w_0 = sum_j t_j w_j = sum_i q_i u_i x_i,        u_i the dual variable of row i, in units of C_i
 
-so the average is primal *and* dual: `a` is feasible for the whole problem. It gives the bundle
-loop a point to start from and a plane, ``sum_i a_i (1 - y_i <w, x_i>) <= R(w)``, whose bound is
-D(a).
+so the average is primal *and* dual: `u` is feasible for the whole problem. It gives the bundle
+loop a point to start from and a plane, ``sum_i C_i (u_i r_i - f*(u_i)) <= R(w)``, whose bound is
+D(u). The symbols are those of `losses.pointwise`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 from maxmargin.distributed.parts import Memory
 from maxmargin.distributed.rows import DaskRows
-from maxmargin.losses.pointwise import Hinge
+from maxmargin.losses.pointwise import Pointwise
 from maxmargin.problem import Settings
 from maxmargin.solvers.common.run import Stopped
 from maxmargin.solvers.linear import dual_descent
@@ -44,14 +44,15 @@ def averaged_start(
 
 
 def solve_alone(memory: Memory, whole_cost: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """``t sum_i a_i`` and ``t w`` of the part's own problem."""
+    """``sum_i C_i (t_i u_i - f*(u_i))`` and ``sum_i q_i u_i x_i``, by the part's own problem."""
     loss = memory.loss
-    assert isinstance(loss, Hinge)
+    assert isinstance(loss, Pointwise)
     share = loss.at_zero / whole_cost
     if not share > 0:
         return np.zeros(1), np.zeros(memory.rows.width)
-    alone = Hinge(np.sign(loss.q), np.abs(loss.q) / share, loss.pool)
+    alone = Pointwise(loss.spec, loss.q / share, loss.t, loss.pool)
     settings = Settings(tol=ROUGHLY, max_iter=EPOCHS, seed=seed)
     a = dual_descent.solve(memory.rows, alone, settings).dual_variables
     assert a is not None
-    return np.array([share * a.sum()]), share * memory.rows.rmatvec(np.copysign(a, loss.q))
+    u = loss.clipped(np.divide(a, np.abs(alone.q), out=np.zeros(loss.n), where=alone.q != 0))
+    return np.array([loss.dual_sum(u)[0]]), memory.rows.rmatvec(loss.q * u)

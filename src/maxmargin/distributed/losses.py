@@ -1,7 +1,8 @@
 """Losses as sums over parts. The driver sees a few numbers of each part and never a prediction.
 
-hinge    R = sum of the parts' R;   line search by summaries of kinks (`losses.kink_parts`)
-ranks    where no query crosses parts: R = sum of the parts' R; line search by evaluations
+pointwise   R = sum of the parts' R; piecewise linear losses are searched along a line by summaries
+            of kinks (`losses.kink_parts`), the others by evaluations
+ranks       where no query crosses parts: R = sum of the parts' R; line search by evaluations
 """
 
 from __future__ import annotations
@@ -20,27 +21,48 @@ from maxmargin.distributed.rows import DaskRows
 from maxmargin.distributed.vectors import Subgradient, Vector
 from maxmargin.losses import kink_parts
 from maxmargin.losses.line_search import SearchPoint, minimise
-from maxmargin.losses.pointwise import Hinge
+from maxmargin.losses.pointwise import LossSpec, Pointwise
 from maxmargin.losses.ranks import MANY_PAIRS, Ranks
 
 
 @dataclass(frozen=True)
-class HingeTask:
+class ClassTask:
     """One class against the rest: ``C_i = (cost of the class of row i) (weight of row i)``."""
 
     key: str
     layout: Layout
+    spec: LossSpec
     classes: np.ndarray
     cost: np.ndarray
     positive: int
 
-    def loss(self, part: Part, rows: ArrayRows) -> Hinge:
+    def loss(self, part: Part, rows: ArrayRows) -> Pointwise:
         assert part.data.y is not None
         codes = codes_of(part.data.y, self.classes)
         cost = self.cost[codes]
         if part.data.weight is not None:
             cost = cost * part.data.weight
-        return Hinge(np.where(codes == self.positive, 1.0, -1.0), cost, rows.pool)
+        return self.spec.on_margins(np.where(codes == self.positive, 1.0, -1.0), cost, rows.pool)
+
+
+@dataclass(frozen=True)
+class ValueTask:
+    """Real-valued targets: ``C_i = C (weight of row i)``."""
+
+    key: str
+    layout: Layout
+    spec: LossSpec
+    C: float
+
+    def loss(self, part: Part, rows: ArrayRows) -> Pointwise:
+        y = np.asarray(part.data.y, dtype=np.float64)
+        weight = 1.0 if part.data.weight is None else part.data.weight
+        return self.spec.on_targets(y, self.C * weight, rows.pool)
+
+
+def loss_at_zero(part: Part, task: ValueTask) -> float:
+    """A part's loss where every prediction is 0."""
+    return task.loss(part, part.rows(task.layout)).at_zero
 
 
 class SummedLoss:
@@ -59,8 +81,8 @@ class SummedLoss:
         return max(self.evaluate(p)[0], 0.0)
 
 
-class DaskHinge(SummedLoss):
-    """The hinge loss of all parts."""
+class DaskKinks(SummedLoss):
+    """A piecewise linear loss of all parts."""
 
     def search(self, p: Vector, dp: Vector, A0: float, B0: float) -> tuple[float, float]:
         most = kink_parts.edges_of_each(self.rows.cluster.n_parts)
@@ -74,6 +96,12 @@ class DaskHinge(SummedLoss):
 
     def known_subgradient(self) -> None:
         """The search looks at slopes only."""
+
+
+def pointwise_loss(rows: DaskRows, spec: LossSpec, at_zero: float) -> SummedLoss:
+    """The loss of all parts, with the line search that suits it."""
+    linear = spec.is_piecewise_linear
+    return DaskKinks(rows, at_zero) if linear else DaskSearched(rows, at_zero)
 
 
 def summarise_line(
@@ -139,12 +167,11 @@ def pairs_of(part: Part, layout: Layout) -> np.ndarray:
     return np.zeros(3) if loss is None else np.array([loss.total, loss.queries, loss.pairs])
 
 
-class DaskRanks(SummedLoss):
-    """The ranking loss of all parts, none of whose queries crosses parts."""
+class DaskSearched(SummedLoss):
+    """A loss of all parts that is searched along a line by evaluating it."""
 
-    def __init__(self, rows: DaskRows, at_zero: float, pairs: float) -> None:
+    def __init__(self, rows: DaskRows, at_zero: float) -> None:
         super().__init__(rows, at_zero)
-        self.pairs = pairs
         self._step = 1.0
         self._end: Vector | None = None
 
@@ -158,6 +185,18 @@ class DaskRanks(SummedLoss):
             self._step = best.k
             self._end = self.rows.axpby(1.0, p, best.k, dp)
         return best.k, best.R
+
+    def known_subgradient(self) -> Subgradient | None:
+        """None: the next plane touches the loss a little further."""
+        return None
+
+
+class DaskRanks(DaskSearched):
+    """The ranking loss of all parts, none of whose queries crosses parts."""
+
+    def __init__(self, rows: DaskRows, at_zero: float, pairs: float) -> None:
+        super().__init__(rows, at_zero)
+        self.pairs = pairs
 
     def known_subgradient(self) -> Subgradient | None:
         """Where pairs are very many the plane at the best point serves (see `Ranks`)."""

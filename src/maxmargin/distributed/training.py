@@ -21,13 +21,23 @@ from maxmargin.distributed.averaging import averaged_start
 from maxmargin.distributed.cluster import Cluster
 from maxmargin.distributed.describe import Labels, Shape
 from maxmargin.distributed.errors import ClusterError, dask_modules
-from maxmargin.distributed.losses import DaskHinge, DaskRanks, HingeTask, RankTask, pairs_of
+from maxmargin.distributed.losses import (
+    ClassTask,
+    DaskRanks,
+    RankTask,
+    ValueTask,
+    loss_at_zero,
+    pairs_of,
+    pointwise_loss,
+)
 from maxmargin.distributed.rows import DaskRows
 from maxmargin.distributed.sources import Source
+from maxmargin.losses.pointwise import LossSpec
 from maxmargin.problem import Clock, Solution, Status
 from maxmargin.solvers.common.run import Interrupts, RowsLost, Stopped, catch_interrupts
 from maxmargin.solvers.linear import bundle
 from maxmargin.training.fit import LinearPlan, in_threads
+from maxmargin.training.regression import RegressionPlan
 from maxmargin.training.targets import class_factors
 
 LEAST_TIME = 1e-9  # a time limit is above 0
@@ -134,12 +144,14 @@ def solve_classes(
     if starts is not None and (len(starts), len(starts[0])) != (len(positives), layout.width):
         starts = None
     side_by_side = min(SIDE_BY_SIDE, len(positives))
+    spec = LossSpec.of(plan.loss, "classification")
+    unit = spec.margin_loss_at_zero
 
     def one(k: int) -> Solution:
         stop = fit.new_stop(rounds=math.ceil((len(positives) - k) / side_by_side))
-        task = HingeTask(uuid.uuid4().hex, layout, labels.classes, cost, positives[k])
+        task = ClassTask(uuid.uuid4().hex, layout, spec, labels.classes, cost, positives[k])
         rows = DaskRows(fit.cluster, task, fit.shape.n, stop)
-        loss = DaskHinge(rows, float(np.sum(cost * labels.weight)))
+        loss = pointwise_loss(rows, spec, unit * float(np.sum(cost * labels.weight)))
         w0 = None if starts is None else starts[k]
         planes: list[tuple[np.ndarray, float]] = []
         if average and w0 is None:
@@ -152,6 +164,33 @@ def solve_classes(
         return solution
 
     return labels, in_threads(one, len(positives), side_by_side)
+
+
+def solve_values(
+    fit: Fit, plan: RegressionPlan, starts: Sequence[np.ndarray] | None
+) -> list[Solution]:
+    """One problem for each function (see `maxmargin.training.regression`)."""
+    layout = fit.shape.layout(plan.bias, plan.options.threads or 1)
+    specs = plan.specs()
+    if starts is not None and (len(starts), len(starts[0])) != (len(specs), layout.width):
+        starts = None
+    side_by_side = min(SIDE_BY_SIDE, len(specs))
+
+    def one(k: int) -> Solution:
+        stop = fit.new_stop(rounds=math.ceil((len(specs) - k) / side_by_side))
+        task = ValueTask(uuid.uuid4().hex, layout, specs[k], float(plan.C))
+        with blaming(fit.cluster):
+            at_zero = math.fsum(fit.cluster.ask(loss_at_zero, task))
+        rows = DaskRows(fit.cluster, task, fit.shape.n, stop)
+        loss = pointwise_loss(rows, specs[k], at_zero)
+        solution = solve(rows, loss, plan, stop, None if starts is None else starts[k])
+        if fit.failure is None:
+            fit.cluster.end(task.key)
+        if solution.certificate.status is Status.CALLBACK:
+            fit.interrupts.interrupt()
+        return solution
+
+    return in_threads(one, len(specs), side_by_side)
 
 
 def solve_ranking(fit: Fit, plan: LinearPlan, w0: np.ndarray | None) -> Solution:

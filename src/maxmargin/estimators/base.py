@@ -25,7 +25,7 @@ from maxmargin.models.files import register_estimator, save
 from maxmargin.parameters import Options, ParameterError, is_whole, positive
 from maxmargin.problem import Callback, Certificate, Progress, Status
 
-ON_CLUSTERS = ("LinearSVC", "RankSVM", "MeasureSVC")  # of `maxmargin.distributed`
+ON_CLUSTERS = ("LinearSVC", "LinearSVR", "RankSVM", "MeasureSVC")  # of `maxmargin.distributed`
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,15 @@ class LossSpec:
             return cls(name)
         return cls(name, _CHECKS[parameter](parameter, parameters[parameter]))
 
+    @property
+    def is_piecewise_linear(self) -> bool:
+        return self.name in ("hinge", "epsilon_insensitive", "quantile")
+
+    @property
+    def margin_loss_at_zero(self) -> float:
+        """What a row of cost 1 costs where its prediction is 0."""
+        return self.on_margins(np.ones(1), 1.0, _core.Pool(1)).at_zero
+
     def on_margins(self, y: np.ndarray, cost: Any, pool: _core.Pool) -> Pointwise:
         """The loss of rows with labels -1 and 1, and what a unit of loss costs in each."""
         q = y * np.asarray(cost, dtype=np.float64)

@@ -18,6 +18,7 @@ from maxmargin import _core
 from maxmargin.losses.pointwise import LOSSES, LossSpec, Pointwise
 from maxmargin.models.regression import RegressionModel
 from maxmargin.parameters import ParameterError, is_number
+from maxmargin.problem import Solution
 from maxmargin.training.choice import Start
 from maxmargin.training.fit import LinearPlan, MakeLoss, Trained, fit
 from maxmargin.training.linear import start_of, weights_of
@@ -103,15 +104,22 @@ def train_on(
     """The same, with targets already checked."""
     cost = targets.costs(plan.C)
     fitted = fit(X, [loss_of(spec, targets, cost) for spec in plan.specs()], plan, starts)
-    coef, intercept = weights_of(fitted.d, fitted.solutions, plan)
-    model = RegressionModel(
+    model = regression_model(fitted.d, fitted.solver, fitted.solutions, plan)
+    return Trained(model, fitted.solutions, [start_of(s, cost) for s in fitted.solutions])
+
+
+def regression_model(
+    d: int, solver: str, solutions: list[Solution], plan: RegressionPlan
+) -> RegressionModel:
+    """What is kept of the solutions of all problems."""
+    coef, intercept = weights_of(d, solutions, plan)
+    return RegressionModel(
         coef=coef,
         intercept=intercept,
-        certificates=tuple(solution.certificate for solution in fitted.solutions),
-        solver=fitted.solver,
+        certificates=tuple(solution.certificate for solution in solutions),
+        solver=solver,
         parameters=plan.parameters(),
     )
-    return Trained(model, fitted.solutions, [start_of(s, cost) for s in fitted.solutions])
 
 
 def loss_of(spec: LossSpec, targets: Targets, cost: np.ndarray) -> MakeLoss:

@@ -1,0 +1,87 @@
+"""Linear regression on a Dask cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.distributed import prediction
+from maxmargin.distributed.base import OnCluster
+from maxmargin.distributed.training import Fit, solve_values
+from maxmargin.estimators import regression as local
+from maxmargin.estimators.base import parameters
+from maxmargin.training.choice import CLUSTER, Start, check_solver
+from maxmargin.training.fit import Trained
+from maxmargin.training.regression import RegressionPlan, regression_model
+
+
+@parameters
+class LinearSVR(OnCluster, local.LinearSVR):
+    """`maxmargin.LinearSVR` on rows that lie on the workers of a Dask cluster.
+
+        minimise   1/2 ||w||^2 + C sum_i s_i f(t_i - <w, x_i> - b)
+
+    The same optimum with the same certificate, from any number of workers. An iteration moves O(d)
+    numbers to and from each partition, and nothing of one number a row.
+
+    Parameters
+    ----------
+    C, loss, epsilon, quantile, delta, non_crossing, tol, max_iter, max_time, fit_intercept,
+    intercept_scaling, warm_start, verbose, callback
+        As in `maxmargin.LinearSVR`.
+    solver : {"auto", "ocas", "cpa"}
+        Cutting planes with a line search ("auto" takes it), or without.
+    n_jobs : int, optional
+        Threads of one task; None for one, since Dask runs a task on every thread of a worker.
+    client : distributed.Client, optional
+        None for the current one.
+    read_options : dict, optional
+        For lists of files: options of `maxmargin.data.open`.
+
+    Attributes
+    ----------
+    coef_, intercept_, n_features_in_, n_iter_, certificate_, certificates_, history_, solver_
+        As in `maxmargin.LinearSVR`.
+    n_samples_, n_partitions_ : int
+        Rows, and the partitions they lay in.
+    index_base_ : int or None
+        The number svmlight text gave its first feature.
+    """
+
+    def _plan(self) -> RegressionPlan:
+        plan = super()._plan()
+        check_solver(plan.solver, CLUSTER, plan.loss)
+        return plan
+
+    def _train_on(self, fit: Fit, plan: RegressionPlan) -> Trained:
+        starts = self._starts()
+        w0 = None if starts is None else [start.w for start in starts]
+        solutions = solve_values(fit, plan, w0)
+        solver = "ocas" if plan.solver == "auto" else plan.solver
+        model = regression_model(fit.shape.d, solver, solutions, plan)
+        return Trained(model, solutions, [Start(solution.w) for solution in solutions])
+
+    @property
+    def decision_function(self) -> Any:
+        """A regression predicts values."""
+        raise AttributeError(f"{type(self).__name__} has no decision_function: use predict")
+
+    def predict(self, X: Any) -> Any:
+        """Predictions, lazily for what is lazy (see `fit`), else at once."""
+        if not prediction.is_distributed(X):
+            return local.LinearSVR.predict(self, X)
+        check_is_fitted(self)
+        columns = len(self.to_model().coef)
+        return self._lazily("predict", X, columns if columns > 1 else 0, np.float64)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """As `maxmargin.LinearSVR.score`; of rows on workers the predictions come here."""
+        if not prediction.is_distributed(X):
+            return super().score(X, y, sample_weight)
+        known = self._gathered_scores(X, y, sample_weight)
+        predicted = np.asarray(known.X)
+        if self.non_crossing and predicted.ndim == 2:
+            predicted = np.sort(predicted, axis=1)
+        return self._judge(predicted, known)
