@@ -13,6 +13,7 @@ LARGER = {
     "core/linear/dual_descent.cpp": 373,
     "core/linear/reduced_qp.cpp": 355,
     "src/maxmargin/data/stream/table_sources.py": 354,
+    "src/maxmargin/solvers/kernel/grid.py": 361,
     "src/maxmargin/solvers/kernel/two_variable.py": 438,
     "src/maxmargin/training/kernel.py": 354,
 }
