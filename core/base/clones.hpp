@@ -7,8 +7,9 @@
 // cannot throw, so an exception that leaves a clone can end the process. Its buffers come from
 // outside.
 #pragma once
+#include <cstddef>  // for __GLIBC__: choosing when a library is loaded needs it, and musl cannot
 
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) && \
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && \
     !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 // A level of the architecture is asked for by its features. The name of a processor ("haswell")
 // would match that one model only, and leave every other one, AMD's too, with plain x86-64.
@@ -23,6 +24,12 @@
 #else
 #define MAXMARGIN_CLONES
 #define MAXMARGIN_WIDE_CLONES
+#endif
+
+#if defined(__GNUC__)
+#define MAXMARGIN_UNROLL_6 _Pragma("GCC unroll 6")
+#else
+#define MAXMARGIN_UNROLL_6
 #endif
 
 #if defined(__GNUC__)

@@ -7,6 +7,8 @@
 
 #if defined(__linux__)
 #include <sched.h>
+#elif defined(_MSC_VER)
+#include <intrin.h>
 #endif
 
 namespace maxmargin {
@@ -18,7 +20,9 @@ constexpr int kSpins = 4000;
 constexpr int kThreadsPerCpu = 4;
 
 inline void pause() {
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(_M_X64)
+  _mm_pause();
+#elif defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
 #endif
 }

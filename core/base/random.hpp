@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/portable.hpp"
+
 namespace maxmargin {
 
 class Random {
@@ -31,9 +33,7 @@ class Random {
   }
 
   // Uniform in [0, n), n >= 1 (Lemire's multiplication; the bias of 2^-64 n is of no consequence).
-  std::uint64_t below(std::uint64_t n) {
-    return static_cast<std::uint64_t>((static_cast<unsigned __int128>(next()) * n) >> 64);
-  }
+  std::uint64_t below(std::uint64_t n) { return multiply_high(next(), n); }
 
   // Puts `count` units, each of `unit` values side by side, into random order.
   template <class Value>

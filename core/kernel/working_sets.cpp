@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/check.hpp"
+#include "base/portable.hpp"
 #include "kernel/two_variable.hpp"
 
 namespace maxmargin {
@@ -78,7 +79,7 @@ void TwoVariable::consider_neighbours(std::size_t i, const float* row, Pair& pai
   const std::int32_t* near = neighbours_.table + i * neighbours_.stored;
   // The values lie anywhere in the row: ask for all of them before the first is needed.
   for (std::size_t q = 0; q < neighbours_.stored; ++q)
-    if (near[q] >= 0) __builtin_prefetch(row + near[q]);
+    if (near[q] >= 0) prefetch_read(row + near[q]);
   const double r = arrays_.r[i], k_ii = rows_.diagonal(i);
   std::size_t used = 0;
   for (std::size_t q = 0; q < neighbours_.stored && used < neighbours_.used; ++q) {

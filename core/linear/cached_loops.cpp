@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/check.hpp"
+#include "base/portable.hpp"
 
 namespace maxmargin {
 
@@ -23,7 +24,7 @@ constexpr std::size_t kSlotBytes = 2 * sizeof(std::uint32_t);
 
 void prefetch(const PackedRow& row) {
   const char* at = reinterpret_cast<const char*>(&row);
-  for (std::size_t b = 0; b < 256; b += 64) __builtin_prefetch(at + b);
+  for (std::size_t b = 0; b < 256; b += 64) prefetch_read(at + b);
 }
 }  // namespace
 

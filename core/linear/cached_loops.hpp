@@ -17,6 +17,7 @@
 
 #include "base/flag.hpp"
 #include "base/parallel.hpp"
+#include "base/portable.hpp"
 #include "base/random.hpp"
 #include "linear/row_cache.hpp"
 #include "rows/packed.hpp"
@@ -32,7 +33,7 @@ struct DualVariables {
   double get(std::int64_t i) const { return wide ? wide[i] : static_cast<double>(narrow[i]); }
   double top(double cost) const;
   void prefetch(std::int64_t i) const {
-    wide ? __builtin_prefetch(wide + i, 1) : __builtin_prefetch(narrow + i, 1);
+    wide ? prefetch_write(wide + i) : prefetch_write(narrow + i);
   }
   // Returns the value as stored.
   double set(std::int64_t i, double value) const {

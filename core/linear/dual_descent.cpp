@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/portable.hpp"
 #include "base/random.hpp"
 
 namespace maxmargin {
@@ -166,7 +167,7 @@ DualDescent::Epoch Descent<Loss>::visit(const View& rows, Stop* stop) {
   std::size_t polled = 0;
   for (std::size_t k = 0; k < active_; ++k) {
     if (k + kStateAhead < active_) {
-      __builtin_prefetch(&state_[order[k + kStateAhead]], 1);
+      prefetch_write(&state_[order[k + kStateAhead]]);
       rows.prefetch_start(order[k + kStateAhead]);
     }
     if (k + kEntriesAhead < active_) rows.prefetch(order[k + kEntriesAhead]);

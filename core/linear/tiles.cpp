@@ -15,7 +15,7 @@ MAXMARGIN_INLINE void multiply_tile(const Real* const* left, const Real* right, 
   Real tile[kTileRows][W] = {};
   for (std::size_t r = 0; r < rows; ++r) {
     const Real* z = right + r * W;
-#pragma GCC unroll 6
+    MAXMARGIN_UNROLL_6
     for (std::size_t j = 0; j < kTileRows; ++j) {
       const Real x = left[j][r * W];
 #pragma omp simd

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/clones.hpp"
+#include "base/portable.hpp"
 #include "losses/rank_counters.hpp"
 
 namespace maxmargin {
@@ -84,7 +85,7 @@ MAXMARGIN_INLINE void sweep_range(const Sweep& sweep, Range range, const double*
       const Item item = items[i];
       const std::uint32_t ahead = items[std::min(i + kAhead, n - 1)].rank;
       counter.prefetch(ahead);
-      __builtin_prefetch(sweep.below + ahead);
+      prefetch_read(sweep.below + ahead);
       sweep.plus[i] = sweep.below[item.rank] - static_cast<double>(counter.below(item.rank)) -
                       block.lower_and_far_below(item.rank, item.value);
     }

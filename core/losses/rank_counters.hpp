@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clones.hpp"
+#include "base/portable.hpp"
 
 namespace maxmargin {
 
@@ -71,7 +72,7 @@ class RankTree {
   }
 
   MAXMARGIN_INLINE void prefetch(std::uint32_t r) const {
-    __builtin_prefetch(&level_[0][(std::size_t{r} + 1) / kFan]);
+    prefetch_read(&level_[0][(std::size_t{r} + 1) / kFan]);
   }
   MAXMARGIN_INLINE void insert(std::uint32_t r, Count s) {
     std::size_t place = r + 1;

@@ -13,6 +13,7 @@
 #include "base/check.hpp"
 #include "base/clones.hpp"
 #include "base/parallel.hpp"
+#include "base/portable.hpp"
 
 namespace maxmargin {
 
@@ -28,7 +29,7 @@ MAXMARGIN_INLINE void prefetch_lines(const T* array, std::size_t length) {
   constexpr std::size_t line = 64, most = 2048;
   const std::size_t bytes = length * sizeof(T) < most ? length * sizeof(T) : most;
   const char* start = reinterpret_cast<const char*>(array);
-  for (std::size_t b = 0; b < bytes; b += line) __builtin_prefetch(start + b);
+  for (std::size_t b = 0; b < bytes; b += line) prefetch_read(start + b);
 }
 
 template <class Value>
@@ -101,9 +102,7 @@ struct SparseRows : Shape {
     for (Index q = begin(i), last = end(i); q < last; ++q)
       f(static_cast<std::size_t>(indices[q]), static_cast<double>(values[q]));
   }
-  MAXMARGIN_INLINE void prefetch_start(std::size_t i) const {
-    __builtin_prefetch(starts + i * step);
-  }
+  MAXMARGIN_INLINE void prefetch_start(std::size_t i) const { prefetch_read(starts + i * step); }
   MAXMARGIN_INLINE void prefetch(std::size_t i) const {
     const Index q = begin(i);
     prefetch_lines(values + q, entries(i));

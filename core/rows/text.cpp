@@ -1,9 +1,16 @@
 #include "rows/text.hpp"
 
+#if defined(_WIN32)
+#define NOMINMAX
+#include <io.h>
+#include <windows.h>
+#else
 #include <unistd.h>
+#endif
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 
 #include "base/check.hpp"
@@ -12,9 +19,29 @@ namespace maxmargin {
 
 namespace {
 
+// Bytes of a file from a place on, without moving its position: threads read side by side.
+#if defined(_WIN32)
+std::ptrdiff_t read_at(int file, std::size_t begin, char* to, std::size_t count) {
+  OVERLAPPED place{};
+  place.Offset = static_cast<DWORD>(begin & 0xffffffff);
+  place.OffsetHigh = static_cast<DWORD>(static_cast<std::uint64_t>(begin) >> 32);
+  const DWORD most = static_cast<DWORD>(std::min<std::size_t>(count, 1u << 30));
+  DWORD done = 0;
+  const HANDLE handle = reinterpret_cast<HANDLE>(::_get_osfhandle(file));
+  if (::ReadFile(handle, to, most, &done, &place)) return static_cast<std::ptrdiff_t>(done);
+  if (::GetLastError() == ERROR_HANDLE_EOF) return 0;
+  errno = EIO;
+  return -1;
+}
+#else
+std::ptrdiff_t read_at(int file, std::size_t begin, char* to, std::size_t count) {
+  return ::pread(file, to, count, static_cast<off_t>(begin));
+}
+#endif
+
 void read_fully(int file, std::size_t begin, char* to, std::size_t count) {
   while (count > 0) {
-    const ssize_t done = ::pread(file, to, count, static_cast<off_t>(begin));
+    const std::ptrdiff_t done = read_at(file, begin, to, count);
     if (done < 0 && errno == EINTR) continue;
     check(done >= 0, std::string("the file cannot be read: ") + std::strerror(errno));
     check(done > 0, "the file has become shorter while it was read; read it again");

@@ -55,7 +55,7 @@ struct PiecewiseQuadratic {
   }
   MAXMARGIN_INLINE double curvature(double u) const {
     const Loss& f = self();
-    const bool kink = (u <= f.low()) | (u >= f.high()) | ((u == 0) & (f.tube() > 0));
+    const int kink = int{u <= f.low()} | int{u >= f.high()} | (int{u == 0} & int{f.tube() > 0});
     return kink ? kUnbounded : bend_of(u);
   }
   MAXMARGIN_INLINE double step(double r, double u, double s) const {
