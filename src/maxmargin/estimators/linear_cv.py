@@ -34,7 +34,7 @@ class LinearSVCCV(LinearClassifier):
     C_ : float
         The best C.
     Cs_ : ndarray
-    scores_ : ndarray of shape (folds, len(Cs_))
+    scores_ : ndarray of shape (folds, number of Cs)
         Accuracy on the rows held out.
 
     All others are those of `LinearSVC`, for the refitted model.

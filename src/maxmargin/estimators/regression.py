@@ -157,7 +157,7 @@ class LinearSVRCV(Regressor):
     C_ : float
         The best C.
     Cs_ : ndarray
-    scores_ : ndarray of shape (folds, len(Cs_))
+    scores_ : ndarray of shape (folds, number of Cs)
         The negative mean of the loss that is minimised, on the rows held out.
 
     All others are those of `LinearSVR`, for the refitted model.

@@ -34,10 +34,10 @@ class SparseKernelSVC(KernelClassifier):
         predictions are those of the largest.
     C : float
         Cost of a unit of loss, as in SVC.
-    loss : {"hinge", "squared_hinge", "logistic", "f1", "fbeta", "prbep", "precision_at_k", \
-            "recall_at_k", "roc_auc", "error"}
-        A sum over rows, or a bound on a measure of all labels at once, as in `MeasureSVC`. `score`
-        is the accuracy of the former and the measure of the latter.
+    loss : str
+        "hinge", "squared_hinge", "logistic", "f1", "fbeta", "prbep", "precision_at_k",
+        "recall_at_k", "roc_auc" or "error": a sum over rows, or a bound on a measure of all labels
+        at once, as in `MeasureSVC`. `score` is the accuracy of the former and the measure of the latter.
     beta, k
         Of the measures "fbeta", and at k: as in `MeasureSVC`.
     kernel : {"rbf", "poly", "linear", "laplacian"}
@@ -68,8 +68,8 @@ class SparseKernelSVC(KernelClassifier):
 
     Attributes
     ----------
-    basis_vectors_ : array or CSR matrix of shape (n_basis_, n_features)
-    dual_coef_ : array of shape (problems, n_basis_)
+    basis_vectors_ : array or CSR matrix of shape (n_basis, n_features)
+    dual_coef_ : array of shape (problems, n_basis)
     n_basis_ : int
         How many were used: fewer than asked for where no further vector adds anything.
     certificate_, certificates_ : KernelCertificate
@@ -80,8 +80,8 @@ class SparseKernelSVC(KernelClassifier):
         How far the objective can be above that of the exact machine (KernelSVC): by the paper's
         theorem 2, and by the exact problem's dual, which is closer.
     bounds_are_estimates_ : bool
-        Whether delta_, theorem2_bound_ and exact_gap_ hold with a confidence of 99.9 % (each binary
-        problem) rather than always.
+        Whether `delta_`, `theorem2_bound_` and `exact_gap_` hold with a confidence of 99.9 %
+        (each binary problem) rather than always.
     path_ : list of SparseKernelModel
     classes_, gamma_, n_iter_, history_
 
