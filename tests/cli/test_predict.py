@@ -260,3 +260,25 @@ def test_strings_are_no_rows_of_numbers(run, trained, folder):
     outcome = run("predict", "--from-disk", "few.fasta", "two.svm.model")
     assert outcome.exit_code == 1
     assert "its rows are strings, and the model is of numbers" in " ".join(outcome.stderr.split())
+
+
+@pytest.mark.parametrize("kind", ["linear", "kernel", "sparse-kernel"])
+def test_probabilities_follow_the_label(run, run_json, folder, kind):
+    more = ["-k", "5"] if kind == "sparse-kernel" else []
+    trained = run("train", "-q", "--kind", kind, *more, "--probabilities", "three.svm", "p.model")
+    assert trained.exit_code == 0
+    lines = run("predict", "--probabilities", "three.t.svm", "p.model").stdout.splitlines()
+    P = np.array([line.split()[1:] for line in lines], dtype=float)
+    kept = load_model("p.model")
+    np.testing.assert_array_equal(P, kept.probabilities(data.open("three.t.svm").X))
+    assert [line.split()[0] for line in lines] == [str(kept.classes[j]) for j in P.argmax(axis=1)]
+    told = run_json("predict", "--json", "--probabilities", "three.t.svm", "p.model")
+    np.testing.assert_array_equal(told["probabilities"], P)
+
+
+def test_probabilities_of_a_model_without_them_are_refused(run, trained):
+    outcome = run("predict", "--probabilities", "two.t.svm", "two.svm.model")
+    assert outcome.exit_code == 2
+    assert "train --probabilities" in " ".join(outcome.stderr.split())
+    outcome = run("predict", "--probabilities", "--scores", "two.t.svm", "two.svm.model")
+    assert outcome.exit_code == 2

@@ -106,7 +106,7 @@ def test_probabilities_of_several_classes_sum_to_one_and_lead_to_the_label():
     np.testing.assert_allclose(p.sum(axis=1), 1)
     np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(X))
     assert not hasattr(LinearSVC(), "predict_proba")
-    with pytest.raises(AttributeError, match="fit with loss='logistic'"):
+    with pytest.raises(AttributeError, match="loss='logistic'"):
         _ = LinearSVC().fit(X, labels).predict_proba
 
 

@@ -32,6 +32,8 @@ def fitted(kind: str):
         "sparse vectors": lambda: maxmargin.KernelSVC(gamma=0.5).fit(sp.csr_matrix(X), y > 0),
         "precomputed": lambda: maxmargin.KernelSVC(kernel="precomputed").fit(X @ X.T, y > 0),
         "sparse-kernel": lambda: maxmargin.SparseKernelSVC(n_basis=3, gamma=0.5).fit(X, y),
+        "sigmoid": lambda: maxmargin.LinearSVC(probability="sigmoid").fit(X, y),
+        "isotonic": lambda: maxmargin.KernelSVC(probability="isotonic").fit(X, y),
         "rank": lambda: maxmargin.RankSVM().fit(X, y),
         "ordinal": lambda: maxmargin.OrdinalSVC().fit(X, y),
         "measure": lambda: maxmargin.MeasureSVC("f1").fit(X, y > 0),
@@ -47,7 +49,7 @@ def fitted(kind: str):
 
 
 KINDS = ["linear", "kernel", "sparse vectors", "precomputed", "sparse-kernel", "rank", "ordinal"]
-KINDS += ["measure", "stream", "fourier", "strings"]
+KINDS += ["sigmoid", "isotonic", "measure", "stream", "fourier", "strings"]
 
 
 def read(path) -> tuple[dict, dict]:

@@ -94,3 +94,27 @@ def test_damaged_models_name_the_line(old, new, message, tmp_path):
     with pytest.raises(ValueError, match=message) as caught:
         load_model(path)
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_liblinear_gives_the_same_probabilities(classes, X, tmp_path):
+    from maxmargin import LinearSVC
+
+    y = np.argmax(X[:, :classes], axis=1)
+    ours = LinearSVC(probability="sigmoid").fit(X, y)
+    liblinear_text.write(ours.to_model(), tmp_path / "m")
+    model = liblinear.load_model(str(tmp_path / "m"))
+    labels, _, P = liblinear.predict([], X, model, "-q -b 1")
+    order = np.argsort(model.get_labels())
+    np.testing.assert_allclose(np.array(P)[:, order], ours.predict_proba(X), rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(labels, ours.predict(X))
+    again = load_model(tmp_path / "m")
+    np.testing.assert_allclose(again.probabilities(X), ours.predict_proba(X), rtol=1e-9, atol=1e-12)
+
+
+def test_an_isotonic_calibration_is_refused(X, tmp_path):
+    from maxmargin import LinearSVC
+
+    model = LinearSVC(probability="isotonic").fit(X, np.where(X[:, 0] > 0, 1, -1))
+    with pytest.raises(ValueError, match="no isotonic calibration"):
+        liblinear_text.write(model.to_model(), tmp_path / "m")

@@ -46,3 +46,20 @@ def test_a_missing_onnx_package_is_named(binary, tmp_path, monkeypatch):
 def test_an_unknown_input_type_is_refused(binary, tmp_path):
     with pytest.raises(ValueError, match="'int8'"):
         to_onnx(binary, tmp_path / "m.onnx", input_type="int8")
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("machine", ["LinearSVC", "SparseKernelSVC"])
+def test_probabilities_are_those_of_the_model(machine, classes, method, X, tmp_path):
+    import maxmargin
+
+    y = (X[:, 0] * 3).round().astype(int) % classes
+    model = getattr(maxmargin, machine)(probability=method).fit(X, y)
+    to_onnx(model, tmp_path / "m.onnx", input_type="float64")
+    labels, scores = run(tmp_path / "m.onnx", X)
+    np.testing.assert_array_equal(labels, model.predict(X))
+    np.testing.assert_allclose(scores, model.decision_function(X), rtol=1e-8, atol=1e-8)
+    session = onnxruntime.InferenceSession(tmp_path / "m.onnx", providers=["CPUExecutionProvider"])
+    (P,) = session.run(["probabilities"], {"X": X})
+    np.testing.assert_allclose(P, model.predict_proba(X), rtol=1e-7, atol=1e-9)

@@ -24,7 +24,8 @@ OPTIONS = (
     *(options.REPORT, options.FORCE, options.QUIET, options.JSON),
     *(option for name in ("linear", "kernel") for option in kinds.KINDS[name].options),
 )
-OPTIONS = tuple(o for o in dict.fromkeys(OPTIONS) if o.name not in ("gamma", "from_disk"))
+LEFT_OUT = ("gamma", "from_disk", "probabilities")  # train with the best C calibrates
+OPTIONS = tuple(o for o in dict.fromkeys(OPTIONS) if o.name not in LEFT_OUT)
 EXAMPLES = (
     ("cv spam.svm", "ten values of C, five folds"),
     ("cv spam.svm best.model --Cs 0.01,0.1,1 -v 10", "keep the model of the best C"),

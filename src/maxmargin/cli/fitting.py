@@ -29,10 +29,11 @@ class Grid:
 
 @dataclass(frozen=True)
 class Predictions:
-    """What is written for every row: a label, decision values, or both."""
+    """What is written for every row: a label, decision values or probabilities."""
 
     labels: np.ndarray | None
     scores: np.ndarray | None
+    probabilities: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 OPTIONS = (
     Option("--scores", "Decision values after each label, in class order.", bool, False),
+    Option("--probabilities", "Probabilities after each label, in class order.", bool, False),
     *(options.THREADS, options.FORMAT, options.TARGET, options.QID, options.TEXT),
     *(options.ZERO_BASED, options.DTYPE, options.FROM_DISK),
     *(options.FORCE, options.QUIET, options.JSON),
@@ -47,6 +49,7 @@ def predict(
     if choices.json and choices.from_disk:
         raise typer.BadParameter("--json is one line for all rows: leave out --from-disk")
     kept = load_model(model)
+    check_probabilities(kept, model, choices)
     if out != "-":
         classes = getattr(kept, "classes", None)
         labels = None if classes is None else label_names(classes)
@@ -59,10 +62,25 @@ def predict(
     with writing(out) as write:
         for piece in pieces:
             predictions = machine.predict(kept, piece.X, choices.threads, choices.scores)
+            if choices.probabilities:
+                probabilities = kept.probabilities(piece.X, choices.threads)
+                predictions = replace(predictions, probabilities=probabilities)
             write(_json(predictions) if choices.json else _lines(predictions))
             if predictions.labels is not None:
                 told.add(kept.classes, predictions.labels, piece)
     told.say(Messages(choices.quiet))
+
+
+def check_probabilities(model: Any, path: str, choices: Choices) -> None:
+    """Refuse to print probabilities that a model does not have."""
+    if not choices.probabilities:
+        return
+    if choices.scores:
+        raise typer.BadParameter("--probabilities and --scores are one or the other")
+    if getattr(model, "calibration", None) is None:
+        raise typer.BadParameter(
+            f"--probabilities: {path} has none; train it with maxmargin train --probabilities"
+        )
 
 
 class Told:
@@ -99,14 +117,15 @@ def _lines(predictions: Predictions) -> str:
     columns = []
     if predictions.labels is not None:
         columns.append(label_names(predictions.labels))
-    if predictions.scores is not None:
-        by_row = predictions.scores.reshape(len(predictions.scores), -1).tolist()
-        columns.append([" ".join(map(repr, row)) for row in by_row])
+    for numbers in (predictions.scores, predictions.probabilities):
+        if numbers is not None:
+            by_row = numbers.reshape(len(numbers), -1).tolist()
+            columns.append([" ".join(map(repr, row)) for row in by_row])
     return "".join(" ".join(row) + "\n" for row in zip(*columns))
 
 
 def _json(predictions: Predictions) -> str:
-    parts = {"labels": predictions.labels, "scores": predictions.scores}
+    parts = asdict(predictions)
     return json_line({name: part.tolist() for name, part in parts.items() if part is not None})
 
 

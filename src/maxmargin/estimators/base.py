@@ -6,7 +6,7 @@ import numbers
 import os
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
@@ -266,6 +266,43 @@ class Classifier(ClassifierMixin, Machine):
         """The share of rows whose label is right; of a file, by its own labels and weights."""
         given = self._scored(X, y, sample_weight)
         return super().score(given.X, given.y, given.weight)
+
+
+@parameters
+class Probabilistic(Classifier):
+    """A classifier that has probabilities if it was fitted so."""
+
+    _probabilities_by: ClassVar[str] = "probability=True"  # how to get them
+
+    @property
+    def predict_proba(self) -> Callable[[Any], np.ndarray]:
+        """The probability of each class, in the order of `classes_`. X may be a file.
+
+        A classifier that was fitted without probabilities has no such method.
+        """
+        if not self._has_probabilities():
+            raise AttributeError(
+                f"this {type(self).__name__} has no probabilities: fit it with "
+                f"{self._probabilities_by}"
+            )
+        return self._probabilities
+
+    def _has_probabilities(self) -> bool:
+        model = getattr(self, "model_", None)
+        if model is not None:
+            return model.calibration is not None
+        own = self.get_params(deep=False)
+        return bool(own.get("probability")) or own.get("loss") == "logistic"
+
+    def _probabilities(self, X: Any) -> np.ndarray:
+        return self._apply("probabilities", X)
+
+
+@parameters
+class WithProbabilities(Probabilistic):
+    """A classifier whose scores can be calibrated."""
+
+    probability: bool | str = False
 
 
 @parameters

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 
-from maxmargin.estimators.base import Classifier, Given, parameters
+from maxmargin.estimators.base import Classifier, Given, WithProbabilities, parameters
 from maxmargin.estimators.kernel_base import KernelClassifier
 from maxmargin.models import libsvm_text
 from maxmargin.models.cells import CellModel
@@ -78,7 +78,7 @@ class _KernelClassifier(KernelClassifier):
 
 
 @parameters
-class KernelSVC(_KernelClassifier):
+class KernelSVC(WithProbabilities, _KernelClassifier):
     r"""Kernel SVM classifier without offset, by steps in two dual variables.
 
     .. math:: \min_f \tfrac12 \|f\|^2 + C \sum_i s_i \max(0, 1 - y_i f(x_i)), \qquad
@@ -122,6 +122,8 @@ class KernelSVC(_KernelClassifier):
     memory : int, str or None
         Byte budget of the kernel matrix ("2GB"). Above it rows are computed when needed and cached.
         None: seven tenths of what is available.
+    probability : bool, "sigmoid" or "isotonic"
+        Whether to calibrate probabilities, as in LinearSVC.
     class_weight, n_jobs, random_state, max_iter, max_time, verbose, callback
         As in LinearSVC: n_jobs=None uses all available CPUs, a callback that returns True ends the
         fit.

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import field
 from typing import Any
 
-import numpy as np
-
-from maxmargin.estimators.base import Classifier, Given, WithIntercept, parameters
+from maxmargin.estimators.base import Given, Probabilistic, WithIntercept, parameters
 from maxmargin.losses.pointwise import losses_for
 from maxmargin.parameters import one_of
 from maxmargin.training.fit import LinearPlan, Trained
@@ -16,7 +13,7 @@ from maxmargin.training.linear import train
 
 
 @parameters
-class LinearClassifier(WithIntercept, Classifier):
+class LinearClassifier(WithIntercept, Probabilistic):
     """What linear classifiers share: the parameters of the problem."""
 
     loss: str = "hinge"
@@ -24,26 +21,11 @@ class LinearClassifier(WithIntercept, Classifier):
     random_state: Any = None
 
     _shown = ("coef", "intercept", "classes", "solver")
+    _probabilities_by = "loss='logistic'"
 
     def _plan(self) -> LinearPlan:
         one_of("loss", self.loss, losses_for("classification"))
         return self._planned(LinearPlan, bias=self._bias())
-
-    @property
-    def predict_proba(self) -> Callable[[Any], np.ndarray]:
-        """The probability of each class, in the order of `classes_`. X may be a file.
-
-        Logistic losses have probabilities: ``1 / (1 + exp(-f(x)))`` for two classes; with more,
-        those of each class against the rest, divided by their sum.
-        """
-        if self.loss != "logistic":
-            raise AttributeError(
-                f"loss={self.loss!r} has no probabilities: fit with loss='logistic'"
-            )
-        return self._probabilities
-
-    def _probabilities(self, X: Any) -> np.ndarray:
-        return self._apply("probabilities", X)
 
 
 @parameters
@@ -75,6 +57,10 @@ class LinearSVC(LinearClassifier):
         The intercept is the weight of a constant feature of value `intercept_scaling`, hence
         regularised; a larger value regularises it less.
     class_weight : dict, "balanced" or None
+    probability : bool, "sigmoid" or "isotonic"
+        Whether to calibrate probabilities on held-out rows, for about the cost of another fit at
+        most; True lets the held-out rows choose between the two. `decision_function` then gives
+        log-odds, and `predict` the most probable class.
     n_jobs : int, optional
         Threads; None for all available CPUs. No answer depends on it.
     random_state : int, generator or None
@@ -110,7 +96,10 @@ class LinearSVC(LinearClassifier):
     _rows_stay_on_disk = True  # solver "ocas" (or "cpa") reads them twice an iteration
 
     C: float = field(default=1.0, kw_only=False)
+    probability: bool | str = False
     warm_start: bool = False
+
+    _probabilities_by = "probability=True, or with loss='logistic'"
 
     def _train(self, given: Given, plan: LinearPlan) -> Trained:
         return train(given.X, given.y, plan, given.weight, self._starts())

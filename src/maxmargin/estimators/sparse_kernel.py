@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.estimators.base import Given, parameters
+from maxmargin.estimators.base import Given, WithProbabilities, parameters
 from maxmargin.estimators.kernel_base import KernelClassifier
 from maxmargin.estimators.measure import judge
 from maxmargin.models.onnx_export import to_onnx
@@ -17,7 +17,7 @@ from maxmargin.training.subspace import SparseKernelPlan, TrainedSparseKernel, t
 
 
 @parameters
-class SparseKernelSVC(KernelClassifier):
+class SparseKernelSVC(WithProbabilities, KernelClassifier):
     r"""Kernel SVM classifier with a budget of basis vectors, by cutting-plane subspace pursuit.
 
     .. math:: \min_f \tfrac12 \|f\|^2 + C \sum_i s_i \max(0, 1 - y_i f(x_i)), \qquad
@@ -63,6 +63,8 @@ class SparseKernelSVC(KernelClassifier):
         basis vectors.
     max_iter : int, optional
         Cutting planes of each binary problem; a basis vector takes one.
+    probability : bool, "sigmoid" or "isotonic"
+        Whether to calibrate probabilities, as in LinearSVC; the basis is that of all rows.
     class_weight, n_jobs, random_state, max_time, verbose, callback
         As in LinearSVC: n_jobs=None uses all available CPUs, a callback that returns True ends the
         fit.

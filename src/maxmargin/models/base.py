@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from maxmargin.models.calibration import Calibration, Sigmoid, StoredCalibration, probabilities_of
 from maxmargin.models.contents import (
     Certificates,
     Contents,
@@ -121,6 +122,10 @@ class Model(ABC):
             raise ValueError(
                 f"an encoding of {self.encoder.width} features does not fit {self.n_features}"
             )
+        self._check_calibration()
+
+    def _check_calibration(self) -> None:  # noqa: B027
+        """Only models of classes have one."""
 
     # ------------------------------------------------------------ the file
 
@@ -148,16 +153,60 @@ class Model(ABC):
         """What training cannot get wrong but a file can."""
 
 
+@dataclass(frozen=True, kw_only=True)
 class Labelling(Model):
-    """A model of classes: how its scores become labels."""
+    """A model of classes: how its scores become probabilities and labels.
 
-    classes: np.ndarray
+    Parameters
+    ----------
+    calibration : Calibration, optional
+        From scores to log-odds. With it `decision_function` gives the log-odds of each class, and
+        labels are the most probable classes.
+    """
+
+    if TYPE_CHECKING:  # a field of each model
+
+        @property
+        def classes(self) -> np.ndarray:
+            """Labels in increasing order."""
+
+    calibration: Calibration | None = stored(StoredCalibration(), None)
+
+    @abstractmethod
+    def margins(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """What was trained: (n,) for two classes, else (n, k)."""
+
+    def decision_function(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """The scores: (n,) for two classes, else (n, k). Calibrated ones are log-odds."""
+        margins = self.margins(X, threads)
+        return margins if self.calibration is None else self.calibration.log_odds(margins)
+
+    def probabilities(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """The probability of each class, (n, k)."""
+        if self.calibration is None:
+            raise ValueError(
+                "the model has no probabilities: train it with probability=True (--probability)"
+            )
+        return probabilities_of(self.decision_function(X, threads))
 
     def labels(self, scores: np.ndarray) -> np.ndarray:
         """The class each row of `decision_function` speaks for."""
+        if self.calibration is not None:
+            scores = probabilities_of(scores)
         if scores.ndim == 1:
             return self.classes[(scores > 0).astype(np.intp)]
         return self.classes[np.argmax(scores, axis=1)]
+
+    def _check_calibration(self) -> None:
+        """A map for each score. Those of the logistic loss are log-odds as they are."""
+        scores = 1 if len(self.classes) == 2 else len(self.classes)
+        if self.calibration is None and self.parameters.get("loss") == "logistic":
+            object.__setattr__(self, "calibration", Sigmoid(np.ones(scores), np.zeros(scores)))
+        if self.calibration is not None and self.calibration.problems != scores:
+            raise ValueError(
+                f"a calibration of {self.calibration.problems} scores does not fit "
+                f"{len(self.classes)} classes"
+            )
 
     def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
         """The label of each row."""

@@ -209,7 +209,7 @@ class CellModel(KernelPredictor):
         """Cells whose rows are of one class: they predict it whatever the row is."""
         return [k for k, cell in enumerate(self.cells) if cell.is_constant]
 
-    def decision_function(self, X: Any, threads: int | None = None) -> np.ndarray:
+    def margins(self, X: Any, threads: int | None = None) -> np.ndarray:
         """(n,) for two classes, else (n, k): each row by the machine of its cell."""
         X = self.rows_of(X)
         X = X.tocsr() if sp.issparse(X) else X

@@ -153,7 +153,7 @@ class KernelModel(KernelPredictor):
     def coding(self) -> Coding:
         return coding_of(len(self.classes), self.multi_class)
 
-    def decision_function(self, X: Any, threads: int | None = None) -> np.ndarray:
+    def margins(self, X: Any, threads: int | None = None) -> np.ndarray:
         """(n,) for two classes, else (n, k): the largest is the class decided."""
         return self.coding.scores(self.problems(X, threads))
 

@@ -9,7 +9,8 @@
     0.5 ...                     one line per feature, then one for the bias if bias >= 0
 
 Two classes have one column, positive for the *first* label; more have a column each. The bias is a
-constant feature of that value, so ``intercept = bias * (last line)``.
+constant feature of that value, so ``intercept = bias * (last line)``. Models of logistic regression
+(``L2R_LR``) have probabilities: ``p = 1 / (1 + exp(-f))``, with more classes each over their sum.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import os
 import numpy as np
 
 from maxmargin.data.atomic_files import write_atomically
+from maxmargin.models.calibration import Sigmoid
 from maxmargin.models.labels import whole_numbers
 from maxmargin.models.linear import LinearModel, check_classifier
 
@@ -53,13 +55,14 @@ def write(model: LinearModel, path: str | os.PathLike) -> None:
             "save as .safetensors, or train with integer labels"
         )
     binary = len(model.coef) == 1
-    bias = _bias(model)
-    w = model.coef.T
+    solver_type, coef, intercept = _log_odds(model)
+    bias = _bias(model, intercept)
+    w = coef.T
     if bias >= 0:
-        w = np.vstack([w, model.intercept / bias])
+        w = np.vstack([w, intercept / bias])
     labels = classes[::-1] if binary else classes
     header = (
-        f"solver_type L2R_L1LOSS_SVC_DUAL\nnr_class {len(classes)}\n"
+        f"solver_type {solver_type}\nnr_class {len(classes)}\n"
         f"label {' '.join(map(str, labels.tolist()))}\nnr_feature {model.n_features}\n"
         f"bias {bias:.17g}\nw\n"
     )
@@ -69,9 +72,26 @@ def write(model: LinearModel, path: str | os.PathLike) -> None:
             file.write((" ".join(map(repr, line)) + " \n").encode())
 
 
-def _bias(model: LinearModel) -> float:
+def _log_odds(model: LinearModel) -> tuple[str, np.ndarray, np.ndarray]:
+    """Solver type, weights and intercepts: those of log-odds where there are probabilities.
+
+    LIBLINEAR's ``predict -b 1`` gives those of logistic regression, by the formulas of `Sigmoid`.
+    """
+    calibration = model.calibration
+    if calibration is None:
+        return "L2R_L1LOSS_SVC_DUAL", model.coef, model.intercept
+    if not isinstance(calibration, Sigmoid):
+        raise ValueError(
+            "LIBLINEAR models have no isotonic calibration: save as .safetensors, or train with "
+            "probability='sigmoid'"
+        )
+    slope = calibration.slope
+    return "L2R_LR", slope[:, None] * model.coef, slope * model.intercept + calibration.offset
+
+
+def _bias(model: LinearModel, intercept: np.ndarray) -> float:
     """LIBLINEAR's -B: the constant feature's value, -1 for none."""
-    if not model.intercept.any():
+    if not intercept.any():
         return -1.0
     scaling = model.parameters.get("intercept_scaling", 1.0)
     return float(scaling) if isinstance(scaling, (int, float)) and scaling > 0 else 1.0
@@ -156,7 +176,9 @@ def _model(header: dict, w: np.ndarray) -> LinearModel:
     else:
         w = w[:, np.argsort(labels)]
     coef, last = (w[:-1], w[-1]) if bias >= 0 else (w, np.zeros(w.shape[1]))
+    logistic = "LR" in header["solver_type"].split("_")
     return LinearModel(
+        calibration=Sigmoid(np.ones(w.shape[1]), np.zeros(w.shape[1])) if logistic else None,
         coef=np.ascontiguousarray(coef.T),
         intercept=max(bias, 0.0) * last,
         classes=np.sort(labels),

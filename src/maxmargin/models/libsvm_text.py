@@ -25,6 +25,11 @@ def write(model: KernelModel, path: str | os.PathLike) -> None:
             f"a {type(model).__name__} cannot be written as LIBSVM text, which here holds kernel "
             "models: save it as .safetensors"
         )
+    if model.calibration is not None:
+        raise ValueError(
+            "LIBSVM's format holds no calibration of this kind: save as .safetensors, or fit "
+            "without probability"
+        )
     kernel = _kernel_lines(model)
     labels = _labels(model)
     groups, rows = _vectors(model)

@@ -79,21 +79,10 @@ class LinearModel(LinearScores, Labelling):
             raise ValueError(f"{len(self.classes)} classes do not fit {k} rows of coefficients")
         self._check_problems(k)
 
-    def decision_function(self, X: Any, threads: int | None = None) -> np.ndarray:
+    def margins(self, X: Any, threads: int | None = None) -> np.ndarray:
         """``X coef^T + intercept``: (n,) for two classes, else (n, k). X is used where it lies."""
         scores = self.scores(X, threads) + self.intercept
         return scores.ravel() if len(self.coef) == 1 else scores
-
-    def probabilities(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """The probability of each class, (n, k), of a model trained by the logistic loss."""
-        if self.parameters.get("loss") != "logistic":
-            raise ValueError("the model has no probabilities: train it with loss='logistic'")
-        scores = self.decision_function(X, threads)
-        if scores.ndim == 1:
-            scores = np.column_stack([-scores, scores])
-        logs = -np.logaddexp(0.0, -scores)
-        shares = np.exp(logs - logs.max(axis=1, keepdims=True))
-        return shares / shares.sum(axis=1, keepdims=True)
 
 
 @dataclass(frozen=True)

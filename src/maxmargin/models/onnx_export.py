@@ -2,7 +2,7 @@
 
 linear         scores = Gemm(X, coef^T, intercept)        in float64, as predicted here
 kernels        scores = k(X, B) beta                      as in `onnx_kernels`
-label = classes[scores > 0]  or  classes[argmax scores]
+label = classes[scores > 0]  or  classes[argmax scores]; of calibrated models the most probable
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from maxmargin.data.atomic_files import write_atomically
 from maxmargin.models.cells import CellModel
 from maxmargin.models.kernel import KernelModel, KernelPredictor
 from maxmargin.models.linear import LinearModel, check_classifier
+from maxmargin.models.onnx_calibration import calibration_nodes
 from maxmargin.models.onnx_kernels import cell_scores, kernel_scores
 from maxmargin.models.sparse_kernel import SparseKernelModel
 
@@ -28,7 +29,8 @@ Classifying = LinearModel | KernelModel | CellModel | SparseKernelModel
 
 
 def to_onnx(model: Classifying, path: str | os.PathLike, input_type: str = "float32") -> None:
-    """Write a model, or a fitted estimator's, as ONNX: input ``X``, outputs ``label, scores``.
+    """Write a model, or a fitted estimator's, as ONNX: input ``X``, outputs ``label, scores``, and
+    ``probabilities`` of a calibrated one.
 
     A model of a table has an input of shape (n, 1) for each column in the place of X: text for
     categories, float64 for numbers (NaN where missing) and for dates (days since 1970).
@@ -67,7 +69,6 @@ def _graph(model: Classifying, input_type: str):
     import maxmargin
 
     helper, types = onnx.helper, onnx.TensorProto
-    binary = len(model.classes) == 2
     classes, label_type = _classes_tensor(onnx, model.classes)
     if isinstance(model, CellModel):
         tensors, nodes = cell_scores(helper, model)
@@ -81,34 +82,24 @@ def _graph(model: Classifying, input_type: str):
     opsets = [helper.make_opsetid("", OPSET)]
     inputs = [helper.make_tensor_value_info("X", element, ["n", model.n_features])]
     nodes.insert(0, helper.make_node("Cast", ["X"], ["X64"], to=types.DOUBLE))
+    more, steps = _decision(helper, types, model)
+    tensors |= more
+    constants += [onnx.numpy_helper.from_array(array, name) for name, array in more.items()]
+    steps.append(helper.make_node("Gather", ["classes", "winner"], ["label"]))
     if model.encoder is not None:
-        encoded = _encoded(onnx, model, nodes[1:], [*tensors, "classes", "flat", "zero"])
+        encoded = _encoded(onnx, model, [*nodes[1:], *steps], [*tensors, "classes"])
         inputs, nodes = encoded.inputs, encoded.nodes + nodes[1:]
         constants += encoded.constants
         opsets.append(helper.make_opsetid("ai.onnx.ml", ML_OPSET))
-    if binary:
-        constants.append(onnx.numpy_helper.from_array(np.array([-1]), "flat"))
-        constants.append(onnx.numpy_helper.from_array(np.array(0.0), "zero"))
-        nodes += [
-            helper.make_node("Reshape", ["f", "flat"], ["scores"]),
-            helper.make_node("Greater", ["scores", "zero"], ["positive"]),
-            helper.make_node("Cast", ["positive"], ["winner"], to=types.INT64),
-        ]
-    else:
-        nodes += [
-            helper.make_node("Identity", ["f"], ["scores"]),
-            helper.make_node("ArgMax", ["f"], ["winner"], axis=1, keepdims=0),
-        ]
-    nodes.append(helper.make_node("Gather", ["classes", "winner"], ["label"]))
-    scores_shape = ["n"] if binary else ["n", len(model.classes)]
+    k = len(model.classes)
+    outputs = {"label": (label_type, ["n"]), "scores": (types.DOUBLE, ["n", k][: 1 + (k > 2)])}
+    if model.calibration is not None:
+        outputs["probabilities"] = (types.DOUBLE, ["n", k])
     graph = helper.make_graph(
-        nodes,
+        nodes + steps,
         "maxmargin",
         inputs,
-        [
-            helper.make_tensor_value_info("label", label_type, ["n"]),
-            helper.make_tensor_value_info("scores", types.DOUBLE, scores_shape),
-        ],
+        [helper.make_tensor_value_info(name, *about) for name, about in outputs.items()],
         constants,
     )
     exported = helper.make_model(
@@ -129,6 +120,27 @@ def _encoded(onnx: Any, model: Any, nodes: list[Any], constants: list[str]) -> A
     own = {name for node in nodes for name in (*node.input, *node.output)}
     own |= {"X64", "f", "scores", "positive", "winner", "label", *constants}
     return encoding_graph(onnx, model.encoder, own)
+
+
+def _decision(helper, types, model: Classifying):
+    """Constants and nodes from f to the scores and the place of the class."""
+    node, two = helper.make_node, len(model.classes) == 2
+    constants = {"shape": np.array([-1] if two else [-1, len(model.classes)])}
+    if model.calibration is not None:
+        more, nodes = calibration_nodes(helper, model.calibration)
+        return constants | more, [
+            *nodes,
+            node("Reshape", ["z", "shape"], ["scores"]),
+            node("ArgMax", ["probabilities"], ["winner"], axis=1, keepdims=0),
+        ]
+    nodes = [node("Reshape", ["f", "shape"], ["scores"])]
+    if not two:
+        return constants, [*nodes, node("ArgMax", ["f"], ["winner"], axis=1, keepdims=0)]
+    nodes += [
+        node("Greater", ["scores", "zero"], ["positive"]),
+        node("Cast", ["positive"], ["winner"], to=types.INT64),
+    ]
+    return constants | {"zero": np.array(0.0)}, nodes
 
 
 def _linear_scores(helper, model: LinearModel):

@@ -134,7 +134,7 @@ class SparseKernelModel(KernelPredictor):
         """Whether the three hold with a confidence of 99.9 % a problem only."""
         return any(b.estimated for b in self.bounds)
 
-    def decision_function(self, X: Any, threads: int | None = None) -> np.ndarray:
+    def margins(self, X: Any, threads: int | None = None) -> np.ndarray:
         """(n,) for two classes, else (n, classes): the largest is the class decided."""
         f = self.problems(X, threads)
         if self.intercept is not None:

@@ -27,6 +27,7 @@ from maxmargin.losses.base import Loss
 from maxmargin.parameters import Options, not_negative, positive
 from maxmargin.problem import Clock, Progress, Settings, Solution, Status
 from maxmargin.solvers.common.run import Interrupts, catch_interrupts
+from maxmargin.training.calibration import method_of
 from maxmargin.training.choice import ARRAYS, BLOCKS, Start, check_solver, pick_solver, solve_with
 
 MOST_SHARING = 16  # problems that share their passes over a file: each keeps planes of its own
@@ -46,9 +47,11 @@ class LinearPlan:
     solver: str = "auto"
     bias: float = 1.0
     class_weight: Mapping | str | None = None
+    probability: bool | str = False
     options: Options = field(default_factory=Options)
 
     def __post_init__(self) -> None:
+        method_of(self.probability)
         positive("C", self.C)
         not_negative("bias", self.bias)
         check_solver(self.solver, loss=self.loss)
@@ -64,6 +67,7 @@ class LinearPlan:
             "fit_intercept": self.bias > 0,
             "intercept_scaling": self.bias or 1.0,
             "class_weight": self.class_weight,
+            "probability": self.probability,
             "random_state": self.options.seed or None,
         }
 
@@ -175,6 +179,16 @@ class OnDisk:
         return SourceRows(self.passes, self.passes.pool).matvec(w)
 
 
+@dataclass(frozen=True)
+class SamePlace:
+    """Rows whose place is known: another fit on them need not look at them first."""
+
+    known: Place
+
+    def place(self, plan: LinearPlan, interrupts: Interrupts) -> Place:
+        return self.known
+
+
 def place_of(X: Any, plan: LinearPlan, interrupts: Interrupts) -> Place:
     """Where the rows X are. Rows that live elsewhere say so themselves."""
     if hasattr(X, "place"):
@@ -200,7 +214,8 @@ def fit(
 
         def solve_one(k: int, settings: Settings) -> Solution:
             start = None if starts is None else starts[k]
-            return _slim(place.solve(losses[k], solver, settings, start, at_once == 1))
+            solution = place.solve(losses[k], solver, settings, start, at_once == 1)
+            return solution if plan.probability else _slim(solution)
 
         solutions = solve_all(solve_one, len(losses), at_once, plan.options, interrupts)
     return Fitted(solutions, solutions[0].solver or solver, place.d)

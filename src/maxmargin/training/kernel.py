@@ -15,6 +15,7 @@ import numpy as np
 
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows, as_floats, useful_threads
+from maxmargin.models.calibration import Calibration
 from maxmargin.models.kernel import KernelModel
 from maxmargin.parameters import (
     Options,
@@ -25,21 +26,24 @@ from maxmargin.parameters import (
     positive,
     positive_whole,
 )
-from maxmargin.problem import Progress, Settings
+from maxmargin.problem import Clock, Progress, Settings
 from maxmargin.solvers.common.run import interruptible
 from maxmargin.solvers.kernel.coding import coding_of
 from maxmargin.solvers.kernel.gram import KERNELS, Kernel, KernelCallable
 from maxmargin.solvers.kernel.grid import GridResult
 from maxmargin.solvers.kernel.sources import budget_of, source_of
 from maxmargin.solvers.kernel.two_variable import (
+    NO_LIMIT,
     RULES,
     BinaryProblem,
     KernelSolution,
+    Line,
     Method,
     solve,
     zero_solution,
 )
-from maxmargin.training.normal_form import NormalForm, normal_form
+from maxmargin.training.calibration import Calibrated, calibrate, method_of
+from maxmargin.training.normal_form import NormalForm, keys_of, normal_form
 from maxmargin.training.targets import Labels, labels_of
 
 MOST_OVERLAP = 0.25  # of a cell with the next: more, and a cut would hardly make cells smaller
@@ -64,6 +68,7 @@ class KernelPlan:
     multi_class: str = "ovr"
     class_weight: Mapping | str | None = None
     path_start: str = "auto"
+    probability: bool | str = False
     memory: int | float | str | None = None
     cells: int | None = None
     cell_overlap: float = 0.0
@@ -71,6 +76,8 @@ class KernelPlan:
 
     def __post_init__(self) -> None:
         positive("C", self.C)
+        if method_of(self.probability) is not None and self.cells is not None:
+            raise ValueError("cells have no probabilities: leave out cells, or probability")
         if not callable(self.kernel) and self.kernel not in (*KERNELS, "precomputed"):
             raise ParameterError(
                 "kernel",
@@ -159,14 +166,66 @@ def train_on(X, labels: Labels, plan: KernelPlan, stop: _core.Stop) -> TrainedKe
     pool = _core.Pool(threads_for(options, form.X), stop)
     settings = options.settings(stop)
     codings = coding_of(len(labels.classes), plan.multi_class).labels(form.codes)
+    problems: list[BinaryProblem] = []
     try:
         source = source_of(form.X, kernel, budget_of(plan.memory), pool)
         problems = [BinaryProblem(source, signs, form.weights) for signs in codings]
         solutions = solve_all(problems, C, settings, pool, plan.method)
     except _core.Stopped:  # before there was a kernel matrix
         solutions = [zero_solution(signs, form.weights, C, settings) for signs in codings]
+    folds = FoldMachines(problems, solutions, plan, pool, stop)
+    calibration = _calibration(plan, form, labels.classes, folds)
     model = model_of(X, labels.classes, kernel, plan, spread(solutions, form), C)
-    return TrainedKernel(model, solutions, gamma)
+    return TrainedKernel(replace(model, calibration=calibration), solutions, gamma)
+
+
+@dataclass(frozen=True)
+class FoldMachines:
+    """Machines that start from solutions and lose some of the rows; the kernel matrix is shared.
+
+    Steps in float32 are enough for them, and nothing is certified.
+    """
+
+    problems: list[BinaryProblem]
+    solutions: list[KernelSolution]
+    plan: KernelPlan
+    pool: _core.Pool
+    stop: _core.Stop
+
+    def scores_without(self, rows: np.ndarray, options: Options) -> np.ndarray | None:
+        found = []
+        for problem, solution in zip(self.problems, self.solutions):
+            others = replace(problem, s=np.where(rows, 0.0, problem.s))
+            line = Line(others, self.plan.method, self.pool, self.stop, seed=options.seed)
+            try:
+                line.start_at(float(self.plan.C), solution.beta)
+                line.run(options.tol, options.max_iter or NO_LIMIT)
+            except _core.Stopped:
+                return None
+            found.append((line.y - line.r)[rows])
+        return np.column_stack(found)
+
+    def own(self) -> np.ndarray:
+        return np.column_stack([solution.f for solution in self.solutions])
+
+
+def _calibration(
+    plan: KernelPlan, form: NormalForm, classes: np.ndarray, folds: FoldMachines
+) -> Calibration | None:
+    """Probabilities from machines without some of the rows, if they are asked for."""
+    method, coding = method_of(plan.probability), coding_of(len(classes), plan.multi_class)
+    if method is None:
+        return None
+
+    def scores_without(rows: np.ndarray, options: Options) -> np.ndarray | None:
+        found = folds.scores_without(rows, options)
+        return None if found is None else coding.scores(found)
+
+    labels = Labels(classes, form.codes, form.weights)
+    keys = np.arange(float(labels.n)) if plan.kernel == "precomputed" else keys_of(form.X)
+    certificates = [solution.certificate for solution in folds.solutions]
+    known = Calibrated(labels, keys, certificates, lambda: coding.scores(folds.own()))
+    return calibrate(method, known, scores_without, plan.options, Clock())
 
 
 def solve_all(
@@ -253,7 +312,8 @@ def spread(solutions: list[KernelSolution], form: NormalForm) -> list[KernelSolu
 def kept_parameters(plan: KernelPlan) -> dict[str, Any]:
     """What a model says of how it was made."""
     kept = ("C", "degree", "coef0", "stopping", "working_set", "n_neighbors", "cold_start")
-    parameters = {name: getattr(plan, name) for name in (*kept, "multi_class", "class_weight")} | {
+    of_labels = ("multi_class", "class_weight", "probability")
+    parameters = {name: getattr(plan, name) for name in (*kept, *of_labels)} | {
         "tol": plan.options.tol,
         "max_iter": plan.options.max_iter,
         "random_state": plan.options.seed or None,

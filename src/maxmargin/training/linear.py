@@ -5,6 +5,7 @@ problem j    minimise  1/2 ||w||^2 + sum_i C_i f(y_i (<w, x_i> + b)),     f one 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,12 @@ import numpy as np
 from maxmargin import _core
 from maxmargin.losses.pointwise import LossSpec, Pointwise
 from maxmargin.models.linear import LinearModel
-from maxmargin.problem import Solution
-from maxmargin.training.choice import Start
-from maxmargin.training.fit import LinearPlan, MakeLoss, Trained, fit
+from maxmargin.parameters import Options
+from maxmargin.problem import Clock, Solution, Status
+from maxmargin.solvers.common.run import Interrupts
+from maxmargin.training.calibration import Calibrated, calibrate, key_direction, method_of
+from maxmargin.training.choice import ARRAYS, Start
+from maxmargin.training.fit import LinearPlan, MakeLoss, SamePlace, Trained, fit, place_of
 from maxmargin.training.targets import Labels, labels_of
 
 
@@ -36,11 +40,49 @@ def train_on(
     X: Any, labels: Labels, plan: LinearPlan, starts: list[Start] | None = None
 ) -> Trained:
     """The same, with labels already made."""
-    spec, cost = LossSpec.of(plan.loss, "classification"), labels.costs(plan.C)
-    losses = [loss_of(spec, labels, k, cost) for k in range(len(labels.positives))]
-    fitted = fit(X, losses, plan, starts)
+    clock, cost = Clock(), labels.costs(plan.C)
+    fitted = fit(X, losses_of(labels, cost, plan.loss), plan, starts)
     model = linear_model(fitted.d, labels.classes, fitted.solver, fitted.solutions, plan)
-    return Trained(model, fitted.solutions, [start_of(s, cost) for s in fitted.solutions])
+    trained = Trained(model, fitted.solutions, [start_of(s, cost) for s in fitted.solutions])
+    method = method_of(plan.probability)
+    if plan.probability is True and model.calibration is not None:
+        method = None  # the logistic loss gives probabilities by itself
+    return trained if method is None else calibrated(method, X, labels, plan, trained, clock)
+
+
+def calibrated(
+    method: str, X: Any, labels: Labels, plan: LinearPlan, trained: Trained, clock: Clock
+) -> Trained:
+    """The same with probabilities: machines without some of the rows start from its answer."""
+    place = place_of(X, plan, Interrupts())
+    warm = all(start.share is not None for start in trained.starts)
+    solver = trained.model.solver if warm or place.kind != ARRAYS else "auto"
+
+    def margins(solutions: list[Solution]) -> np.ndarray:
+        return np.column_stack([place.matvec(solution.w) for solution in solutions])
+
+    def scores_without(rows: np.ndarray, options: Options) -> np.ndarray | None:
+        if not warm:  # another method, or from nothing: a share of the iterations says nothing
+            options = replace(options, max_iter=plan.options.max_iter)
+        own = replace(plan, solver=solver, probability=False, options=options)
+        others = labels.without(rows)
+        losses = losses_of(others, others.costs(plan.C), plan.loss)
+        where = SamePlace(place) if place.kind == ARRAYS else X
+        solutions = fit(where, losses, own, trained.starts if warm else None).solutions
+        if any(solution.certificate.status is Status.INTERRUPTED for solution in solutions):
+            return None
+        return margins(solutions)[rows]
+
+    keys = place.matvec(np.append(key_direction(place.d), np.zeros(place.width - place.d)))
+    known = Calibrated(labels, keys, trained.model.certificates, lambda: margins(trained.solutions))
+    calibration = calibrate(method, known, scores_without, plan.options, clock)
+    return replace(trained, model=replace(trained.model, calibration=calibration))
+
+
+def losses_of(labels: Labels, cost: np.ndarray, name: str) -> list[MakeLoss]:
+    """One for each problem."""
+    spec = LossSpec.of(name, "classification")
+    return [loss_of(spec, labels, k, cost) for k in range(len(labels.positives))]
 
 
 def loss_of(spec: LossSpec, labels: Labels, k: int, cost: np.ndarray) -> MakeLoss:

@@ -51,7 +51,7 @@ def normal_form(
     """Merges equal rows of one class that lie in the same folds."""
     n = len(codes)
     parts = _parts(n, folds)
-    key = _keys(X)
+    key = keys_of(X)
     order = np.lexsort((parts, codes, key))
     order = order[weights[order] > 0]
     same = _equal_neighbours(X, order, key, codes, parts)
@@ -88,7 +88,7 @@ def _parts(n: int, folds: Folds) -> np.ndarray:
     return parts
 
 
-def _keys(X) -> np.ndarray:
+def keys_of(X) -> np.ndarray:
     """A number a row, the same for equal rows and almost surely another for others."""
     key = np.empty(X.shape[0])
     direction = np.random.default_rng(0).normal(size=X.shape[1])

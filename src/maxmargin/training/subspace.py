@@ -27,7 +27,7 @@ from maxmargin.parameters import (
     positive,
     positive_whole,
 )
-from maxmargin.problem import Progress
+from maxmargin.problem import Clock, Progress, Solution
 from maxmargin.solvers.common.run import interruptible
 from maxmargin.solvers.kernel.coding import coding_of
 from maxmargin.solvers.kernel.gram import KERNELS, Kernel
@@ -37,13 +37,17 @@ from maxmargin.solvers.subspace.kernel_values import diagonal
 from maxmargin.solvers.subspace.preimages import Search
 from maxmargin.solvers.subspace.span import Subspace
 from maxmargin.solvers.subspace.subspace_pursuit import Stage
+from maxmargin.training.calibration import method_of
+from maxmargin.training.choice import Start
+from maxmargin.training.fit import LinearPlan, Trained
 from maxmargin.training.kernel import check_gamma, gamma_of
+from maxmargin.training.linear import calibrated
 from maxmargin.training.scores import Measure, cut
 from maxmargin.training.targets import Labels, labels_of
 
 # Parameters that a model file keeps as they are.
 KEPT = (
-    *("loss", "beta", "k", "class_weight"),
+    *("loss", "beta", "k", "class_weight", "probability"),
     *("kernel", "degree", "coef0"),
     *("basis", "residual_rows", "starts", "restarts", "bounds"),
 )
@@ -71,12 +75,18 @@ class SparseKernelPlan:
     restarts: int = Search.restarts
     bounds: str = "auto"
     class_weight: Mapping | str | None = None
+    probability: bool | str = False
     options: Options = field(default_factory=Options)
 
     def __post_init__(self) -> None:
         positive("C", self.C)
         one_of("loss", self.loss, (*losses_for("classification"), *MEASURES))
         positive("beta", self.beta)
+        if method_of(self.probability) is not None and self.loss in MEASURES:
+            raise ValueError(
+                f"loss={self.loss!r} is a measure of all labels at once, whose cut probabilities "
+                "would undo: leave probability out, or use loss='hinge'"
+            )
         one_of("kernel", self.kernel, KERNELS)
         check_gamma(self.gamma)
         for name in ("residual_rows", "starts", "restarts"):
@@ -140,6 +150,7 @@ def train(
 
     Ctrl-C and `max_time` give the best model so far; its certificates say how good it is.
     """
+    clock = Clock()
     labels, options = labels_of(y, sample_weight, plan.class_weight), plan.options
     classes, weights = labels.classes, labels.weights()
     n, sizes = X.shape[0], plan.sizes
@@ -170,7 +181,30 @@ def train(
         )
         for stage in stages
     ]
+    method = method_of(plan.probability)
+    if method is not None and not (plan.probability is True and path[-1].calibration is not None):
+        path = [_calibrated(method, model, subspace, labels, plan, clock) for model in path]
     return TrainedSparseKernel(path, stages, gamma)
+
+
+def _calibrated(
+    method: str,
+    model: SparseKernelModel,
+    subspace: Subspace,
+    labels: Labels,
+    plan: SparseKernelPlan,
+    clock: Clock,
+) -> SparseKernelModel:
+    """The model with probabilities, by linear machines on the coordinates in its span.
+
+    The basis is that of all rows: what is held out is the part of the labels in the coefficients.
+    """
+    k = model.n_basis
+    W = subspace.L[:k, :k].T @ model.coefficients
+    solutions = [Solution(w, c) for w, c in zip(W.T.copy(), model.certificates)]
+    linear = LinearPlan(plan.C, loss=plan.loss, bias=0.0, options=plan.options)
+    trained = Trained(model, solutions, [Start(solution.w) for solution in solutions])
+    return calibrated(method, subspace.all_coordinates(k), labels, linear, trained, clock).model
 
 
 def _check_range(subspace: Subspace) -> None:

@@ -118,6 +118,9 @@ LOSSES = (
 LOSS = Option(
     "--loss", "What is minimised:", choices=LOSSES, said="hinge; of real values epsilon_insensitive"
 )
+PROBABILITIES = Option(
+    "--probabilities", "Calibrate probabilities, for predict --probabilities.", bool, False
+)
 KERNEL = Option("--kernel", "Kernel function:", default="rbf", choices=KERNELS)
 GAMMA = Option(
     "--gamma", "Of the kernel: a number, scale or auto.", metavar="G", said="scale",
@@ -140,7 +143,7 @@ _ENTRIES = (
         "linear",
         "classes apart by hyperplanes (the default)",
         ("spam.svm -c 0.1", "a linear SVM of one or more classes"),
-        (LOSS, SOLVER, BIAS, CLASS_WEIGHT, SEED, FROM_DISK),
+        (LOSS, SOLVER, BIAS, CLASS_WEIGHT, PROBABILITIES, SEED, FROM_DISK),
         SOLVERS,
         searches=True,
     ),
@@ -169,7 +172,10 @@ _ENTRIES = (
         "kernel",
         "classes apart by a kernel machine",
         ("shuttle.svm -c 10 --gamma 0.5", "an RBF machine"),
-        (*KERNEL_OPTIONS, MULTI_CLASS, CELLS, CLASS_WEIGHT, SEED, MEMORY, GAMMAS, PICTURE),
+        (
+            *(*KERNEL_OPTIONS, MULTI_CLASS, CELLS, CLASS_WEIGHT, PROBABILITIES, SEED),
+            *(MEMORY, GAMMAS, PICTURE),
+        ),
         searches=True,
     ),
     Kind(
@@ -179,7 +185,7 @@ _ENTRIES = (
         (
             Option("-k --n-basis", "How many basis vectors.", int, None, "N", least=1, said="100"),
             Option("--basis", "Where they come from:", default="free", choices=BASES),
-            *(*KERNEL_OPTIONS, CLASS_WEIGHT, SEED),
+            *(*KERNEL_OPTIONS, CLASS_WEIGHT, PROBABILITIES, SEED),
         ),
     ),
     Kind(

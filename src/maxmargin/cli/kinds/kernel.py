@@ -23,7 +23,8 @@ def plan(choices: Choices, callback: Callback | None) -> Any:
     from maxmargin.training.kernel import KernelPlan
 
     check_kernel(choices)
-    return choices.plan(KernelPlan, callback)
+    wanted = getattr(choices, "probabilities", False)
+    return choices.plan(KernelPlan, callback, probability=wanted)
 
 
 def check_kernel(choices: Choices) -> None:

@@ -18,7 +18,8 @@ def plan(choices: Choices, callback: Callback | None) -> Any:
     from maxmargin.parameters import one_of
     from maxmargin.training.fit import LinearPlan
 
-    plan = choices.plan(LinearPlan, callback)
+    wanted = getattr(choices, "probabilities", False)
+    plan = choices.plan(LinearPlan, callback, probability=wanted)
     one_of("loss", plan.loss, losses_for("classification"))
     return plan
 

@@ -21,7 +21,8 @@ def plan(choices: Choices, callback: Callback | None) -> Any:
     from maxmargin.training.subspace import SparseKernelPlan
 
     check_kernel(choices)
-    return choices.plan(SparseKernelPlan, callback)
+    wanted = getattr(choices, "probabilities", False)
+    return choices.plan(SparseKernelPlan, callback, probability=wanted)
 
 
 def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:

@@ -175,6 +175,10 @@ class Subspace:
         """The rows z_i that a linear solver works on."""
         return ArrayRows(self._Z[: self.k].T, pool=self.pool)
 
+    def all_coordinates(self, k: int) -> np.ndarray:
+        """``z_i`` of every row in the span of the first k vectors, where they lie."""
+        return self._Z[:k].T
+
     def coordinates(self, rows: np.ndarray) -> np.ndarray:
         """``z_i`` of some rows, in float64."""
         return self._Z[: self.k].take(rows, axis=1).T.astype(np.float64)
