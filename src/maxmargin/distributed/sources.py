@@ -20,8 +20,6 @@ from maxmargin.data.sparse import checked_csr
 from maxmargin.distributed.errors import dask_modules
 from maxmargin.distributed.parts import Part
 
-COLUMNS = ("y", "weight", "qid")
-
 
 @dataclass(frozen=True)
 class Source:
