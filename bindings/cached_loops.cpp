@@ -58,6 +58,24 @@ void bind_packed(nb::module_& m) {
             new (self) WeightedDegree(alphabet.data(), alphabet.shape(0), length, degree, bits);
           },
           nb::arg("alphabet"), nb::arg("length"), nb::arg("degree"), nb::arg("bits"))
+      .def(
+          "score",
+          [](const WeightedDegree& self, In<std::uint8_t> letters, In<std::int64_t> starts,
+             In<double> w, Out<double> scores, Pool& pool) {
+            const std::size_t n = scores.shape(0);
+            check_length(starts.shape(0), n + 1, "starts");
+            check_length(w.shape(0), self.d(), "w");
+            std::int64_t before = 0;
+            for (std::size_t r = 0; r <= n; ++r) {
+              check(starts.data()[r] >= before, "starts must not decrease");
+              before = starts.data()[r];
+            }
+            check(before <= static_cast<std::int64_t>(letters.shape(0)), "starts lead outside");
+            self.score(letters.data(), starts.data(), n, w.data(), scores.data(), pool);
+          },
+          nb::call_guard<nb::gil_scoped_release>(), nb::arg("letters"), nb::arg("starts"),
+          nb::arg("w"), nb::arg("scores").noconvert(), nb::arg("pool"),
+          "scores = <w, phi(x)> of every string")
       .def_static("dimensions", &WeightedDegree::dimensions, nb::arg("letters"), nb::arg("length"),
                   nb::arg("degree"));
   nb::enum_<Ngrams::Unit>(m, "Unit")

@@ -93,19 +93,23 @@ WeightedDegree::WeightedDegree(const std::uint8_t* alphabet, std::size_t letters
   d_ = bits > 0 ? std::size_t{1} << bits : next;
 }
 
-void WeightedDegree::expand(Form form, const PackedRow& row, Expanded& out) const {
-  check(form == Form::text, "the weighted degree kernel is for strings, and these are numbers");
-  if (row.count != length_)
-    throw InvalidInput(named(row) + " is a string of " + std::to_string(row.count) +
-                       " letters; expected " + std::to_string(length_) + ", as in the rows before");
-  const std::uint8_t* text = row.values<std::uint8_t>();
+void WeightedDegree::check_text(const std::uint8_t* text, std::size_t count,
+                                const std::string& name) const {
+  if (count != length_)
+    throw InvalidInput(name + " is a string of " + std::to_string(count) + " letters; expected " +
+                       std::to_string(length_) + ", as in the rows before");
   for (std::size_t p = 0; p < length_; ++p)
     if (code_of_[text[p]] < 0)
-      throw InvalidInput(named(row) + " has the letter '" + std::string(1, char(text[p])) +
-                         "' (byte " + std::to_string(text[p]) + ") at position " +
-                         std::to_string(p) +
+      throw InvalidInput(name + " has the letter '" + std::string(1, char(text[p])) + "' (byte " +
+                         std::to_string(text[p]) + ") at position " + std::to_string(p) +
                          ", which is not in the alphabet: name all letters "
                          "with alphabet=..., or remove such rows");
+}
+
+void WeightedDegree::expand(Form form, const PackedRow& row, Expanded& out) const {
+  check(form == Form::text, "the weighted degree kernel is for strings, and these are numbers");
+  const std::uint8_t* text = row.values<std::uint8_t>();
+  check_text(text, row.count, named(row));
   for (std::size_t p = 0; p < length_; ++p) {
     const std::size_t most = std::min(degree_, length_ - p);
     std::uint64_t code = 0;

@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/parallel.hpp"
@@ -21,11 +22,20 @@ class WeightedDegree : public FeatureMap {
   std::size_t d() const override { return d_; }
   std::size_t typical_entries() const override { return length_ * degree_; }
   void expand(Form form, const PackedRow& row, Expanded& out) const override;
+  // <w, phi(x_r)> of n strings letters[starts[r]] .. letters[starts[r + 1]], position by position:
+  // all features of a position are a slice of w that stays in a cache. Not for hashed features.
+  void score(const std::uint8_t* letters, const std::int64_t* starts, std::size_t n,
+             const double* w, double* scores, Pool& pool) const;
 
   // Features without hashing; as a double, for they may be very many.
   static double dimensions(std::size_t letters, std::size_t length, std::size_t degree);
 
  private:
+  void check_text(const std::uint8_t* text, std::size_t count, const std::string& name) const;
+  void fill_table(const double* w, std::size_t position, std::size_t depth, double* table) const;
+  void score_chunk(const std::uint8_t* const* texts, std::size_t n, const double* w, double* scores,
+                   Pool& pool) const;
+
   std::array<std::int16_t, 256> code_of_;
   std::size_t letters_, length_, degree_, d_;
   int bits_;

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import maxmargin
-from maxmargin import LinearSVC, StreamSVC
+from maxmargin import LinearSVC, StreamSVC, _core
 from maxmargin.data import ArraySource
 from maxmargin.data.features import (
     CharNgrams,
@@ -215,3 +215,19 @@ def test_formats_without_feature_maps_are_refused(tmp_path):
     model = StreamSVC(features="char_ngrams:2,bits=8").fit(["ab", "cd", "abc"], [0, 1, 0])
     with pytest.raises(ValueError, match="on the fly"):
         write(model.to_model(), tmp_path / "model.liblinear")
+
+
+@pytest.mark.parametrize("n, degree, alphabet", [(3, 4, "ACGT"), (700, 5, "ACGT"), (90, 3, "ab")])
+def test_strings_are_scored_by_positions_as_by_their_features(n, degree, alphabet):
+    rng = np.random.default_rng(n)
+    letters = rng.choice(np.frombuffer(alphabet.encode(), np.uint8), size=n * 11)
+    strings = maxmargin.data.Strings(letters, np.arange(0, n * 11 + 1, 11))
+    phi = maxmargin.data.features.WeightedDegree(degree, alphabet=alphabet, length=11)
+    coef = rng.normal(size=(2, phi.in_core(0).d))
+    expected = phi.transform(strings) @ coef.T
+    for threads in (1, 3):
+        found = phi.scores(strings, coef, _core.Pool(threads))
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    strings.letters[11 * (n - 1) + 4] = ord("?")
+    with pytest.raises(ValueError, match=rf"row {n - 1} has the letter '\?' .* at position 4"):
+        phi.scores(strings, coef, _core.Pool(1))

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from maxmargin import _core
 from maxmargin.data.features.base import MOST_BITS, FeatureMap, Stats
+from maxmargin.data.stream.blocks import Strings
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,15 @@ class WeightedDegree(FeatureMap):
                 "a smaller alphabet"
             )
         return _core.WeightedDegree(letters, self.length, self.degree, self.bits)
+
+    def scores(self, X: Any, coef: np.ndarray, pool: _core.Pool) -> np.ndarray:
+        if self.bits or not isinstance(X, Strings):
+            return super().scores(X, coef, pool)
+        core = self.in_core(0)
+        scores = np.empty((X.shape[0], len(coef)), order="F")
+        for j, w in enumerate(coef):
+            core.score(X.letters, X.starts, w, scores[:, j], pool)
+        return scores
 
 
 @dataclass(frozen=True)
