@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from maxmargin import LinearSVC
-from maxmargin.estimators.base import check_labels
+from maxmargin.estimators.conventions import check_labels
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from maxmargin.distributed import prediction
 from maxmargin.distributed.gathering import RemoteRows
 from maxmargin.distributed.sources import Source, sources_of
 from maxmargin.distributed.training import Fit, fitting
-from maxmargin.estimators.base import Given, Machine, parameters, warn_if_missed
+from maxmargin.estimators.base import Given, Machine, parameters
+from maxmargin.estimators.conventions import warn_if_missed
 from maxmargin.training.fit import Trained
 
 

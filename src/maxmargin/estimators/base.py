@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import numbers
 import os
-import sys
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from maxmargin.data.arrays import is_surely_finite, number_types, safe_rows
-from maxmargin.data.cpus import granted_cpus
+from maxmargin.estimators.conventions import (
+    check_labels,
+    progress_callback,
+    seed_of,
+    threads_of,
+    warn_if_missed,
+)
 from maxmargin.estimators.reporting import Reporting
 from maxmargin.estimators.sources import is_source, opened, read_labelled, read_table
 from maxmargin.models.files import register_estimator, save
-from maxmargin.parameters import Options, ParameterError, is_whole, positive
-from maxmargin.problem import Callback, Certificate, Progress, Status
+from maxmargin.parameters import Options, positive
+from maxmargin.problem import Callback
 
 ON_CLUSTERS = ("LinearSVC", "LinearSVR", "RankSVM", "MeasureSVC")  # of `maxmargin.distributed`
 
@@ -318,70 +319,9 @@ class WithIntercept(Machine):
         return scaling if self.fit_intercept else 0.0
 
 
-def check_labels(y: Any) -> None:
-    """scikit-learn's `check_classification_targets`, which looks at y several times, where y might
-    not be labels: no array of numbers, not whole, or hardly any of them equal."""
-    if isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "biuf":
-        classes = np.unique(y)
-        whole = np.isfinite(classes).all() and (classes == np.rint(classes)).all()
-        if whole and 2 * len(classes) <= len(y):
-            return
-    check_classification_targets(y)
-
-
 def refuse_dask(X: Any, name: str) -> None:
     """Rows on a cluster are for the classes of `maxmargin.distributed`."""
     if type(X).__module__.split(".")[0] not in ("dask", "dask_expr"):
         return
     advice = f"use maxmargin.distributed.{name}, or " if name in ON_CLUSTERS else ""
     raise TypeError(f"X is a dask array; {advice}bring it into memory first: X.compute()")
-
-
-def threads_of(n_jobs: int | None) -> int | None:
-    """Threads for scikit-learn's `n_jobs`; None (all available CPUs) stays None."""
-    if n_jobs is None:
-        return None
-    if not is_whole(n_jobs) or n_jobs == 0:
-        raise ParameterError("n_jobs", "a whole number other than 0", n_jobs, "all available CPUs")
-    return int(n_jobs) if n_jobs > 0 else max(1, granted_cpus() + 1 + int(n_jobs))
-
-
-def seed_of(random_state: Any) -> int:
-    """A seed. None means 0, so that fits repeat without touching a global generator."""
-    if random_state is None:
-        return 0
-    if isinstance(random_state, numbers.Integral):
-        return int(random_state) % 2**63
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**62))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31 - 1))
-    raise ParameterError("random_state", "None, a whole number or a numpy generator", random_state)
-
-
-def progress_callback(callback: Callback | None, verbose: int) -> Callback | None:
-    """The user's callback, and one line per iteration on standard error if `verbose`."""
-    if not verbose:
-        return callback
-
-    def show(progress: Progress) -> bool | None:
-        print(
-            f"iteration {progress.iteration:5d}  objective {progress.primal:.8g}  "
-            f"relative gap {progress.relative_gap:.2e}  {progress.seconds:.2f} s"
-            f"{getattr(progress, 'note', '')}",
-            file=sys.stderr,
-        )
-        return callback(progress) if callback is not None else None
-
-    return show
-
-
-def warn_if_missed(certificate: Certificate | None, stacklevel: int = 4) -> None:
-    """Says so, with the certificate, if an answer is not within the tolerance."""
-    if certificate is None or certificate.status in (Status.OPTIMAL, Status.RULE_MET):
-        return
-    warnings.warn(
-        f"the best model so far has {certificate}. Allow more iterations or time, or a larger tol.",
-        ConvergenceWarning,
-        stacklevel=stacklevel,
-    )

@@ -12,7 +12,8 @@ from maxmargin.data.features import feature_map
 from maxmargin.data.limits import parse_bytes
 from maxmargin.data.stream.array_source import ArraySource
 from maxmargin.data.stream.blocks import BlockSource, Strings
-from maxmargin.estimators.base import Classifier, WithIntercept, check_labels, parameters
+from maxmargin.estimators.base import Classifier, WithIntercept, parameters
+from maxmargin.estimators.conventions import check_labels
 from maxmargin.estimators.sources import opened, refuse_beside
 from maxmargin.training.stream import StreamPlan, train_stream
 from maxmargin.training.targets import checked_weights
