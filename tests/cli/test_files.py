@@ -100,3 +100,29 @@ def test_demo_shows_the_certificate_the_accuracy_and_a_picture(run, folder):
     assert load_model("maxmargin-demo/adult.model").certificate.relative_gap <= 1e-4
     pytest.importorskip("matplotlib")
     assert os.path.getsize("maxmargin-demo/training.png") > 10_000
+
+
+def test_info_shows_the_largest_weights_by_feature(run, run_json, folder):
+    assert run("train", "-q", "words.csv", "w").exit_code == 0
+    assert run("train", "-q", "three.svm", "t").exit_code == 0
+    told = run_json("info", "w", "--weights", "3")["weights"]
+    assert len(told) == 3 and {entry["feature"] for entry in told} <= {f"f{j}" for j in range(6)}
+    sizes = [abs(entry["weight"]) for entry in told]
+    assert sizes == sorted(sizes, reverse=True)
+    told = run_json("info", "t", "--weights", "100")["weights"]
+    assert len(told) == 18
+    assert {entry["class"] for entry in told} == {3, 4, 5}
+    assert {entry["feature"] for entry in told} == set(range(1, 7))
+    shown = run("info", "w", "--weights", "2").stdout
+    assert "weights" in shown and "+" in shown
+    assert run("train", "-q", "--kind", "kernel", "two.svm", "k").exit_code == 0
+    assert run("info", "k", "--weights", "2").exit_code == 2
+
+
+def test_a_linear_model_becomes_c_source(run, folder):
+    assert run("train", "-q", "two.svm", "m").exit_code == 0
+    for _ in range(2):  # and may be written over, being of our own
+        assert run("export", "m", "m.c").exit_code == 0
+    assert "maxmargin_predict" in (folder / "m.c").read_text()
+    (folder / "mine.c").write_text("int main() {}\n")
+    assert run("export", "m", "mine.c").exit_code == 1

@@ -98,7 +98,7 @@ def test_evaluate_a_ranking(run, run_json, graded):
         "rows": 240,
         "queries": 30,
         "pairwise_accuracy": metrics.pairwise_accuracy(rows.y, score, qid=rows.qid),
-        "ndcg@10": metrics.ndcg(rows.y, score, qid=rows.qid, k=10),
+        "ndcg_at_10": metrics.ndcg(rows.y, score, qid=rows.qid, k=10),
         "map": metrics.mean_average_precision(rows.y, score, qid=rows.qid),
     }
     assert told["pairwise_accuracy"] > 0.9
@@ -113,7 +113,7 @@ def test_targets_that_are_no_grades_have_no_ndcg(run, run_json, graded):
     train(run, "--kind", "rank", "real.svm", "m")
     told = run_json("evaluate", "real.svm", "m")
     assert told["pairwise_accuracy"] == 1.0
-    assert told["ndcg@10"] is None
+    assert told["ndcg_at_10"] is None
     assert told["map"] is None
     assert "needs grades" in run("evaluate", "real.svm", "m").stdout
 

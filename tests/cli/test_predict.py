@@ -82,14 +82,16 @@ def test_a_feature_0_for_a_one_based_model_is_refused(run, trained, folder):
     assert "number 0" in outcome.stderr
 
 
-def test_columns_in_another_order_are_refused_where_they_were_taken_as_they_are(
-    run, trained, folder
-):
-    (folder / "other.csv").write_text("label,f1,f0,f2,f3,f4,f5\nspam,1,2,3,4,5,6\n")
+def test_columns_are_matched_by_name_and_all_that_lack_are_named(run, trained, folder):
     assert run("train", "-q", "--encode", "none", "words.csv").exit_code == 0
-    outcome = run("predict", "other.csv", "words.csv.model")
+    (folder / "same.csv").write_text("label,f0,f1,f2,f3,f4,f5\nspam,1,2,3,4,5,6\n")
+    (folder / "other.csv").write_text("label,f1,f0,more,f2,f3,f4,f5\nspam,2,1,9,3,4,5,6\n")
+    args = ("words.csv.model", "--scores", "-q")
+    assert run("predict", "other.csv", *args).stdout == run("predict", "same.csv", *args).stdout
+    (folder / "less.csv").write_text("label,f1,f3,f4,f5\nspam,2,4,5,6\n")
+    outcome = run("predict", "less.csv", "words.csv.model")
     assert outcome.exit_code == 1
-    assert "feature 1 is 'f1'" in outcome.stderr
+    assert "less.csv: has no column 'f0', 'f2'; " in outcome.stderr
 
 
 def test_dense_rows_of_another_width_are_refused(run, trained, folder):
@@ -131,7 +133,7 @@ def test_evaluate_counts_what_predict_says(run_json, trained):
     assert told["accuracy"] == pytest.approx(np.mean(predicted == dataset.y))
     for told_class, label in zip(told["classes"], [-1, 1]):
         hit = np.sum((predicted == label) & (dataset.y == label))
-        assert told_class["label"] == str(label)
+        assert told_class["label"] == label
         assert told_class["precision"] == pytest.approx(hit / np.sum(predicted == label))
         assert told_class["recall"] == pytest.approx(hit / np.sum(dataset.y == label))
 
@@ -160,7 +162,7 @@ def test_evaluate_shows_tables_to_people(run, trained):
 def test_labels_never_seen_in_training_count_as_errors(run_json, trained, folder):
     (folder / "new.svm").write_text("7 1:1\n1 2:1\n")
     told = run_json("evaluate", "new.svm", "two.svm.model")
-    assert [c["label"] for c in told["classes"]] == ["-1", "1", "7"]
+    assert [c["label"] for c in told["classes"]] == [-1, 1, 7]
     assert told["accuracy"] <= 0.5
     assert told["roc_area"] is None
 
@@ -282,3 +284,57 @@ def test_probabilities_of_a_model_without_them_are_refused(run, trained):
     assert "train --probabilities" in " ".join(outcome.stderr.split())
     outcome = run("predict", "--probabilities", "--scores", "two.t.svm", "two.svm.model")
     assert outcome.exit_code == 2
+
+
+# ---------------------------------------------------------------- thresholds and tables
+
+
+def test_a_threshold_moves_labels_from_one_class_to_the_other(run, trained):
+    scores = load_model("two.svm.model").decision_function(data.open("two.t.svm").X)
+    for threshold in (-0.5, 0.7):
+        outcome = run("predict", "--threshold", threshold, "two.t.svm", "two.svm.model")
+        assert outcome.stdout.split() == ["1" if s > threshold else "-1" for s in scores]
+    outcome = run("predict", "--threshold", "1", "three.t.svm", "three.svm.model")
+    assert outcome.exit_code == 2
+    assert "--threshold is for models of two classes" in " ".join(outcome.stderr.split())
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_predictions_as_a_table(run, trained, ending):
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    out = f"p.{ending}"
+    outcome = run("predict", "--scores", "three.t.svm", "three.svm.model", "--out", out)
+    assert outcome.exit_code == 0, outcome.stderr
+    read = pyarrow.csv.read_csv if ending == "csv" else pyarrow.parquet.read_table
+    table = read(out)
+    assert table.column_names == ["id", "label", "score_3", "score_4", "score_5"]
+    model, X = load_model("three.svm.model"), data.open("three.t.svm").X
+    assert table.column("label").to_pylist() == model.predict(X).tolist()
+    np.testing.assert_allclose(table.column("score_4"), model.decision_function(X)[:, 1])
+    assert table.column("id").to_pylist() == list(range(100))
+
+
+def test_a_column_of_the_data_names_the_rows_of_the_table(run, trained, folder):
+    import pyarrow.csv
+
+    lines = (folder / "words.csv").read_text().splitlines()
+    args = ["predict", "words.csv", "words.csv.model", "--id", "name", "--out", "p.csv"]
+    assert run(*args).exit_code == 1  # words.csv has no such column
+    assert not os.path.exists("p.csv")
+    assert run("predict", "words.csv", "words.csv.model", "--id", "name").exit_code == 2
+    numbers = ["id2," + lines[0], *(f"{k + 7},{line}" for k, line in enumerate(lines[1:]))]
+    (folder / "numbered.csv").write_text("\n".join(numbers) + "\n")
+    args = ["predict", "numbered.csv", "words.csv.model", "--id", "id2", "--out", "p.csv"]
+    outcome = run(*args)
+    assert outcome.exit_code == 0, outcome.stderr
+    table = pyarrow.csv.read_csv("p.csv")
+    assert table.column_names == ["id2", "label"]
+    assert table.column("id2").to_pylist()[:3] == [7, 8, 9]
+
+
+def test_two_outputs_are_one_too_many(run, trained):
+    outcome = run("predict", "two.t.svm", "two.svm.model", "a", "--out", "b")
+    assert outcome.exit_code == 2
+    assert not os.path.exists("a") and not os.path.exists("b")

@@ -31,9 +31,10 @@ def judged_by_score(
         positive = np.array([name == scores.labels[1] for name in truth])
         area = measures.roc_area(positive, values, dataset.weight)
     shown = "" if area is None else f", ROC area {area:.6f}"
-    facts = {"rows": scores.total, "accuracy": scores.accuracy, "roc_area": area}
+    facts = {"rows": whole(scores.total), "accuracy": scores.accuracy, "roc_area": area}
     return Evaluation(
-        facts | class_facts(scores), tables(f"accuracy {scores.accuracy:.4%}{shown}", scores)
+        facts | class_facts(scores, model, dataset),
+        tables(f"accuracy {scores.accuracy:.4%}{shown}", scores),
     )
 
 
@@ -43,20 +44,27 @@ def counted(model: Any, dataset: Dataset, predicted: np.ndarray) -> Scores:
     return measures.confusion(truth, predicted, rows.label_names(model.classes), dataset.weight)
 
 
-def class_facts(scores: Scores) -> dict:
+def class_facts(scores: Scores, model: Any, dataset: Dataset) -> dict:
+    found = [*np.unique(labels_of(dataset)).tolist(), *model.classes.tolist()]
+    known = {str(label): label for label in found}
     return {
         "classes": [
             {
-                "label": label,
+                "label": known[label],
                 "precision": scores.precision(j),
                 "recall": scores.recall(j),
                 "f1": scores.f1(j),
-                "support": scores.support(j),
+                "support": whole(scores.support(j)),
             }
             for j, label in enumerate(scores.labels)
         ],
-        "confusion": scores.confusion.tolist(),
+        "confusion": [list(map(whole, row)) for row in scores.confusion.tolist()],
     }
+
+
+def whole(count: float) -> int | float:
+    """A count as a whole number, unless rows have fractional weights."""
+    return int(count) if count == int(count) else count
 
 
 def tables(title: str, scores: Scores) -> list[Table]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from maxmargin.cli import fitting, kinds, options
+from maxmargin.cli import checks, fitting, kinds, options
 from maxmargin.cli import report as reports
 from maxmargin.cli.console import print_json, print_table, printable, warn
 from maxmargin.cli.fitting import Table
@@ -63,6 +63,7 @@ def cv(
     messages.now(f"reading {data}")
     with fitting.warnings_as_messages():
         dataset = rows.read(data, choices)
+    checks.before(dataset, choices, messages)
     plan = replace(plan, class_weight=fitting.class_weight_of(dataset, choices))
     found = machine.search(dataset, grid, plan, choices, messages)
     kept = fitting.with_columns(found.model, dataset)
@@ -75,6 +76,9 @@ def cv(
         found.draw(choices.picture)
     if found.warning is not None:
         warn(found.warning)
+    checks.edge("C", "--Cs", found.facts["best_C"], found.facts["Cs"])
+    if "gammas" in found.facts:
+        checks.edge("gamma", "--gammas", found.facts["best_gamma"], found.facts["gammas"])
     if choices.json:
         print_json(found.facts | {"model": model, "picture": choices.picture})
         return

@@ -8,7 +8,7 @@ import typer
 
 from maxmargin.cli import options
 from maxmargin.cli.console import print_facts, print_json
-from maxmargin.cli.options import Choices
+from maxmargin.cli.options import Choices, Option
 
 if TYPE_CHECKING:
     from maxmargin.data import BlockSource
@@ -18,13 +18,16 @@ STORED = {"csr": "sparse rows", "dense": "dense rows", "strings": "strings"}
 MOST_SHOWN = 20  # classes in a table for people; --json has them all
 
 
+WEIGHTS = Option("--weights", "The N largest weights of a linear model.", int, metavar="N", least=1)
 OPTIONS = (
+    WEIGHTS,
     *(options.FORMAT, options.TARGET, options.QID, options.ZERO_BASED, options.THREADS),
     options.JSON,
 )
 EXAMPLES = (
     ("info spam.svm", "rows, features, labels"),
     ("info spam.svm.model", "classes, parameters, certificate"),
+    ("info spam.svm.model --weights 20", "which features count, and which way"),
 )
 
 
@@ -38,7 +41,10 @@ def info(
     from maxmargin.models.files import is_model
 
     if path != "-" and is_model(path):
-        facts = about_model(load_model(path))
+        model = load_model(path)
+        facts = about_model(model)
+        if choices.weights is not None:
+            facts["weights"] = largest_weights(model, choices.weights)
     elif path != "-" and (store := _store(path)) is not None:
         facts = about_store(store)
     else:
@@ -61,6 +67,22 @@ def about_model(model: Any) -> dict:
         "parameters": plain_parameters(model),
         "certificate": None if certificate is None else certificate.as_dict(),
     }
+
+
+def largest_weights(model: Any, count: int) -> list[dict]:
+    """The weights of largest size, each with its feature and, of several classes, its class."""
+    import numpy as np
+
+    if not hasattr(model, "coef"):
+        raise typer.BadParameter("--weights is for linear models: leave it out")
+    coef, first = model.coef, 1 if model.index_base is None else model.index_base
+    order = np.argsort(-np.abs(coef), axis=None, kind="stable")[:count]
+    named: list[dict] = []
+    for k, j in zip(*np.unravel_index(order, coef.shape)):
+        feature = int(j) + first if model.feature_names is None else model.feature_names[j]
+        told = {"feature": feature, "weight": float(coef[k, j])}
+        named.append(told if len(coef) == 1 else {"class": model.classes[k].item()} | told)
+    return named
 
 
 def facts_of(model: Any) -> dict:
@@ -216,9 +238,16 @@ def _about_labels(counts: list[list[Any]] | None) -> dict:
     return {"labels": [[label, n] for label, (_, n) in zip(labels.tolist(), counts)]}
 
 
+def _weight(told: dict) -> str:
+    of = f"class {told['class']}  " if "class" in told else ""
+    return f"{told['weight']:+12.6g}  {of}{told['feature']}"
+
+
 def _text(value: object) -> str:
     if isinstance(value, dict):
         return "\n".join(f"{name} = {_text(item)}" for name, item in value.items())
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return "\n".join(_weight(item) for item in value)
     if isinstance(value, list):
         shown = [
             f"{item[0]} ({item[1]})" if isinstance(item, list) else _text(item)

@@ -76,6 +76,7 @@ def exported(suffix: str) -> Kind:
         ".liblinear": Kind("a LIBLINEAR model", begins(b"solver_type ")),
         ".libsvm": Kind("a LIBSVM model", begins(b"svm_type ")),
         ".onnx": Kind("an ONNX model by maxmargin", _is_onnx),
+        ".c": Kind("C source by maxmargin", begins(b"/* A model of maxmargin")),
         ".safetensors": MODEL_FILE,
     }
     return kinds[suffix]

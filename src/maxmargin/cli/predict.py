@@ -12,7 +12,7 @@ import typer
 
 from maxmargin.cli import kinds, options, outputs
 from maxmargin.cli.console import json_line, printable
-from maxmargin.cli.options import Choices, Option
+from maxmargin.cli.options import OUTPUT, Choices, Option
 from maxmargin.cli.progress import Messages
 
 if TYPE_CHECKING:
@@ -21,54 +21,109 @@ if TYPE_CHECKING:
     from maxmargin.cli.fitting import Predictions
     from maxmargin.data import Dataset
 
-
+ID = Option("--id", "Tables: names of rows, for --out.", metavar="COLUMN", group=options.DATA)
 OPTIONS = (
     Option("--scores", "Decision values after each label, in class order.", bool, False),
     Option("--probabilities", "Probabilities after each label, in class order.", bool, False),
-    *(options.THREADS, options.FORMAT, options.TARGET, options.QID, options.TEXT),
-    *(options.ZERO_BASED, options.DTYPE, options.FROM_DISK),
+    Option(
+        "--threshold",
+        "Two classes: the second one where the decision value is above this.",
+        float,
+        metavar="T",
+        said="0",
+    ),
+    *(options.THREADS, options.FORMAT, options.TARGET, ID),
+    *(options.QID, options.TEXT, options.ZERO_BASED, options.DTYPE, options.FROM_DISK),
+    Option("--out", "Write here; .csv and .parquet are tables.", metavar="FILE", group=OUTPUT),
     *(options.FORCE, options.QUIET, options.JSON),
 )
 EXAMPLES = (
     ("predict new.svm spam.model", "a label per line, to stdout"),
-    ("predict new.csv churn.model out.txt --scores", "labels and decision values, to a file"),
+    ("predict new.csv churn.model --scores --out p.csv", "a table: id, label, score"),
+    ("predict new.csv churn.model --threshold 0.5", "fewer, surer positives"),
 )
 
 
 def predict(
     data: Annotated[str, typer.Argument(metavar="TEST", help=options.DATA_HELP)],
     model: Annotated[str, typer.Argument(metavar="MODEL", help=options.MODEL_HELP)],
-    out: Annotated[str, typer.Argument(metavar="OUT", help="Where they go; '-' is stdout.")] = "-",
+    place: Annotated[
+        str, typer.Argument(metavar="OUT", help="Where they go; '-' is stdout.")
+    ] = "-",
     *,
     choices: Choices,
 ) -> None:
     """Print the predicted label of every row, one per line; of a rank model, its score."""
-    from maxmargin.cli.rows import label_names, pieces_for, read_for
+    from maxmargin.cli.rows import pieces_for, read_for
     from maxmargin.models import load_model
 
-    if choices.json and choices.from_disk:
-        raise typer.BadParameter("--json is one line for all rows: leave out --from-disk")
+    out = _place(place, choices)
     kept = load_model(model)
+    table = out.lower().endswith((".csv", ".parquet"))
+    _check_options(kept, choices, table)
     check_probabilities(kept, model, choices)
     if out != "-":
-        classes = getattr(kept, "classes", None)
-        labels = None if classes is None else label_names(classes)
-        outputs.Outputs([data, model], choices.force).check(out, outputs.predictions(labels))
+        outputs.Outputs([data, model], choices.force).check(out, _written(kept, table))
+    whole = not choices.from_disk
     pieces: Iterable[Dataset]
-    pieces = (
-        pieces_for(kept, data, choices) if choices.from_disk else [read_for(kept, data, choices)]
-    )
-    machine, told = kinds.machine_of(kept), Told()
-    with writing(out) as write:
-        for piece in pieces:
-            predictions = machine.predict(kept, piece.X, choices.threads, choices.scores)
-            if choices.probabilities:
-                probabilities = kept.probabilities(piece.X, choices.threads)
-                predictions = replace(predictions, probabilities=probabilities)
-            write(_json(predictions) if choices.json else _lines(predictions))
-            if predictions.labels is not None:
-                told.add(kept.classes, predictions.labels, piece)
+    pieces = [read_for(kept, data, choices)] if whole else pieces_for(kept, data, choices)
+    told = Told()
+    every = (_predicted(kept, piece, choices, told) for piece in pieces)
+    if table:
+        from maxmargin.cli.tables_out import write_table
+
+        write_table(out, list(every), kept, data, choices.id)
+    else:
+        with writing(out) as write:
+            for predictions in every:
+                write(_json(predictions) if choices.json else _lines(predictions))
     told.say(Messages(choices.quiet))
+
+
+def _place(out: str, choices: Choices) -> str:
+    if choices.out is None:
+        return out
+    if out != "-":
+        raise typer.BadParameter(f"two outputs are named, {out} and --out {choices.out}: keep one")
+    return choices.out
+
+
+def _check_options(model: Any, choices: Choices, table: bool) -> None:
+    if choices.json and choices.from_disk:
+        raise typer.BadParameter("--json is one line for all rows: leave out --from-disk")
+    if choices.json and table:
+        raise typer.BadParameter("--json goes to stdout or a file of text: leave it out")
+    if choices.id is not None and not table:
+        raise typer.BadParameter("--id needs a table: --out FILE.csv or --out FILE.parquet")
+    if choices.threshold is not None and choices.probabilities:
+        raise typer.BadParameter("--threshold is of decision values: leave out --probabilities")
+    if choices.threshold is not None and len(getattr(model, "classes", ())) != 2:
+        raise typer.BadParameter("--threshold is for models of two classes: leave it out")
+
+
+def _written(model: Any, table: bool) -> Any:
+    from maxmargin.cli.rows import label_names
+
+    if table:
+        return outputs.data()
+    classes = getattr(model, "classes", None)
+    return outputs.predictions(None if classes is None else label_names(classes))
+
+
+def _predicted(model: Any, piece: Dataset, choices: Choices, told: Told) -> Predictions:
+    needed = choices.scores or choices.threshold is not None
+    predictions = kinds.machine_of(model).predict(model, piece.X, choices.threads, needed)
+    if choices.threshold is not None and predictions.scores is not None:
+        above = (predictions.scores > choices.threshold).astype(int)
+        predictions = replace(predictions, labels=model.classes[above])
+        if not choices.scores:
+            predictions = replace(predictions, scores=None)
+    if choices.probabilities:
+        probabilities = model.probabilities(piece.X, choices.threads)
+        predictions = replace(predictions, probabilities=probabilities)
+    if predictions.labels is not None and hasattr(model, "classes"):
+        told.add(model.classes, predictions.labels, piece)
+    return predictions
 
 
 def check_probabilities(model: Any, path: str, choices: Choices) -> None:

@@ -121,7 +121,7 @@ def read_for(model: Model, source: str, choices: Choices) -> Dataset:
 
 def suited_to(model: Model, dataset: Dataset) -> Dataset:
     """Rows with the columns of the model; refused if they are others."""
-    _check_names(dataset, model)
+    dataset = _by_name(dataset, model)
     _check_base(dataset, model)
     dataset.X = _as_wide_as(model.n_features, dataset)
     return dataset
@@ -186,21 +186,22 @@ def _position(text: str) -> str | int:
     return int(text) if text.lstrip("-").isdigit() else text
 
 
-def _check_names(dataset: Dataset, model: Model) -> None:
-    """Columns in another order would be scored silently wrong."""
+def _by_name(dataset: Dataset, model: Model) -> Dataset:
+    """Named columns in the order of the model, whatever their order in the file."""
     if dataset.feature_names is None or model.feature_names is None:
-        return
-    ours, theirs = list(dataset.feature_names), list(model.feature_names)
-    if ours != theirs:
-        at = next(
-            (j for j, (a, b) in enumerate(zip(ours, theirs)) if a != b), min(len(ours), len(theirs))
-        )
-        found = repr(ours[at]) if at < len(ours) else "no column"
-        wanted = repr(theirs[at]) if at < len(theirs) else "none"
+        return dataset
+    place = {name: j for j, name in enumerate(dataset.feature_names)}
+    missing = [name for name in model.feature_names if name not in place]
+    if missing:
+        some = ", ".join(map(repr, missing[:10])) + (", ..." if len(missing) > 10 else "")
         raise ValueError(
-            f"{dataset.source}: feature {at + 1} is {found}, but the model was trained with "
-            f"{wanted} there: give the columns of the training data in the same order"
+            f"{dataset.source}: has no column {some}; the model was trained with "
+            f"{len(model.feature_names)} columns: add what is missing"
         )
+    wanted = [place[name] for name in model.feature_names]
+    if wanted != list(range(len(place))):
+        dataset.X = dataset.X[:, wanted]
+    return dataset
 
 
 def _check_base(dataset: Dataset, model: Model) -> None:

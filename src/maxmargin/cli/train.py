@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from maxmargin.cli import cluster, fitting, kinds, options
+from maxmargin.cli import checks, cluster, fitting, kinds, options
 from maxmargin.cli import report as reports
 from maxmargin.cli.console import print_json, warn
 from maxmargin.cli.info import facts_of, plain_parameters
@@ -123,9 +123,12 @@ def here(data: str, plan: Any, choices: Choices, messages: Messages) -> Run:
     messages.now(f"reading {data}")
     with fitting.warnings_as_messages():
         dataset = rows.read_labelled(data, choices)
+    checks.before(dataset, choices, messages)
     read = time.perf_counter()
     with fitting.warnings_as_messages():
         model, groups, history = fitting.fit(dataset, plan, choices)
+    messages.clear()
+    checks.after(model, dataset)
     tables.say_encoding(dataset, messages)
     run = Run(model, rows.shape_of(dataset), groups, start, read)
     run.dataset, run.history = dataset, history

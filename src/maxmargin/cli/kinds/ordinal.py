@@ -55,7 +55,7 @@ def predict(model: OrdinalModel, X: Any, threads: int | None, scores: bool) -> P
 def evaluate(model: OrdinalModel, dataset: Dataset, threads: int | None) -> Evaluation:
     import numpy as np
 
-    from maxmargin.cli.classification import class_facts, counted, tables
+    from maxmargin.cli.classification import class_facts, counted, tables, whole
 
     predicted = model.places(dataset.X, threads)
     scores = counted(model, dataset, predicted)
@@ -69,9 +69,9 @@ def evaluate(model: OrdinalModel, dataset: Dataset, threads: int | None) -> Eval
     apart = np.abs(places[:, None] - places[None, :])
     error = float((scores.confusion * apart).sum() / scores.total)
     told = {
-        "rows": scores.total,
+        "rows": whole(scores.total),
         "accuracy": scores.accuracy,
         "mean_absolute_error": error,
     }
     title = f"accuracy {scores.accuracy:.4%}, mean absolute error {error:.4f} places"
-    return Evaluation(told | class_facts(scores), tables(title, scores))
+    return Evaluation(told | class_facts(scores, model, dataset), tables(title, scores))

@@ -54,7 +54,7 @@ def evaluate(model: RankModel, dataset: Dataset, threads: int | None) -> Evaluat
         "rows": len(y),
         "queries": 1 if qid is None else len(set(qid.tolist())),
         "pairwise_accuracy": accuracy,
-        f"ndcg@{PLACES}": gain,
+        f"ndcg_at_{PLACES}": gain,
         "map": precision,
     }
     shown = {"pairwise accuracy": accuracy, f"NDCG@{PLACES}": gain, "MAP": precision}

@@ -1,0 +1,114 @@
+"""Guesses and data that would cost a user hours: said before the fit, or right after it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from maxmargin.cli.console import warn
+from maxmargin.cli.kinds import KINDS
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from maxmargin.cli.options import Choices
+    from maxmargin.cli.progress import Messages
+    from maxmargin.data import Dataset
+
+CLASSIFIERS = ("linear", "kernel", "sparse-kernel", "measure")
+FEW_CLASSES = 20  # that many are classes, however few the rows
+ROWS_PER_CLASS = 100
+LOOKED_AT = 10_000  # rows, evenly spaced
+SCALES = 1e4  # between the largest values of two features
+PREDICTED = 1000  # rows
+
+
+def before(dataset: Dataset, choices: Choices, messages: Messages) -> None:
+    """What should be known before hours of work on it."""
+    if dataset.y is None:
+        return
+    if choices.target is None and dataset.feature_names is None and dataset.index_base is None:
+        messages.say(_taken(dataset))
+    if choices.kind in CLASSIFIERS:
+        check_classes(dataset, certain="kind" in choices.typed)
+    if not hasattr(dataset.X, "blocks"):
+        warn_of_scales(dataset)
+
+
+def _taken(dataset: Dataset) -> str:
+    words = dataset.y is not None and dataset.y.dtype.kind in "OU"
+    which = "the only column of words" if words else "the first column, as in LightGBM and XGBoost"
+    return (
+        f"{dataset.source}: no line of names, so labels were taken from {which}; name another by "
+        "position: --target 0 is the first, --target -1 the last"
+    )
+
+
+def check_classes(dataset: Dataset, certain: bool) -> None:
+    """Refuse labels that look like numbers to predict, or like row numbers.
+
+    Whoever is `certain` of the kind may have many classes, or few that are written as fractions.
+    """
+    import numpy as np
+
+    y = np.asarray(dataset.y)
+    count = len(np.unique(y))
+    real = y.dtype.kind == "f" and bool((y != np.round(y)).any())
+    many = count > max(FEW_CLASSES, len(y) / ROWS_PER_CLASS)
+    if not (real and many if certain else real or many):
+        return
+    found = f"found {count} different labels in {len(y)} rows"
+    if real:
+        found = f"the labels are real numbers, such as {y[y != np.round(y)][0]:g}"
+    numbers = "predict numbers with --kind regression, " if "regression" in KINDS else ""
+    sure = "" if certain else ", or say --kind linear if they are classes"
+    raise ValueError(f"{dataset.source}: {found}: {numbers}name another column with --target{sure}")
+
+
+def warn_of_scales(dataset: Dataset) -> None:
+    """Say so where features are so unlike that the largest decide alone."""
+    import numpy as np
+
+    X: Any = dataset.X
+    step = max(1, X.shape[0] // LOOKED_AT)
+    largest = abs(X[::step]).max(axis=0)
+    largest = largest.toarray().ravel() if hasattr(largest, "toarray") else np.asarray(largest)
+    known = np.flatnonzero(np.isfinite(largest) & (largest > 0))
+    if known.size < 2:
+        return
+    high = known[np.argmax(largest[known])]
+    low = known[np.argmin(largest[known])]
+    if largest[high] > SCALES * largest[low]:
+        warn(
+            f"features differ widely in scale: {_name(dataset, high)} reaches {largest[high]:.3g}, "
+            f"{_name(dataset, low)} only {largest[low]:.3g}; fits are faster and better once "
+            "features are scaled (maxmargin scale)"
+        )
+
+
+def _name(dataset: Dataset, j: Any) -> str:
+    if dataset.feature_names is not None:
+        return f"{dataset.feature_names[j]!r}"
+    return f"feature {j + (1 if dataset.index_base is None else dataset.index_base)}"
+
+
+def after(model: Any, dataset: Dataset) -> None:
+    """Say so where the model gives all rows one label, though the data has more."""
+
+    X: Any = dataset.X
+    if hasattr(X, "blocks") or not hasattr(model, "classes"):
+        return
+    labels: np.ndarray = model.predict(X[:: max(1, X.shape[0] // PREDICTED)])
+    if (labels == labels[0]).all():
+        warn(
+            f"all rows are predicted as {labels[0]}: try a larger -c, or --class-weight balanced "
+            "where classes are of unequal size"
+        )
+
+
+def edge(name: str, option: str, best: float, tried: list[float]) -> None:
+    """Say so where the best value is the least or the largest tried."""
+    if len(tried) < 2 or min(tried) < best < max(tried):
+        return
+    way, factor = ("smallest", 0.1) if best == min(tried) else ("largest", 10.0)
+    more = ",".join(f"{best * factor**k:.2g}" for k in range(3))
+    warn(f"the best {name}, {best:.4g}, is the {way} that was tried: go on with {option} {more}")

@@ -1,0 +1,92 @@
+"""Guesses that would cost: said before the fit, or right after it."""
+
+import os
+
+import numpy as np
+import pytest
+
+from maxmargin.models import load_model
+
+
+def write_rows(path, y, X, header=None):
+    lines = [] if header is None else [header]
+    lines += [",".join(map(str, (label, *row))) for label, row in zip(y, X)]
+    path.write_text("\n".join(lines) + "\n")
+
+
+@pytest.fixture
+def X(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return np.round(np.random.default_rng(0).normal(size=(300, 3)), 3)
+
+
+def test_without_names_the_column_of_labels_is_said(run, X, tmp_path):
+    write_rows(tmp_path / "numbers.csv", (X[:, 0] > 0).astype(int), X)
+    write_rows(tmp_path / "words.csv", np.where(X[:, 0] > 0, "yes", "no"), X)
+    outcome = run("train", "numbers.csv")
+    assert outcome.exit_code == 0, outcome.stderr
+    assert "labels were taken from the first column" in outcome.stderr
+    assert "--target -1 the last" in outcome.stderr
+    assert "the only column of words" in run("train", "words.csv").stderr
+    assert "taken from" not in run("train", "--target", "0", "numbers.csv", "m").stderr
+    assert "taken from" not in run("train", "-q", "numbers.csv", "m2").stderr
+
+
+def test_real_labels_are_refused(run, X, tmp_path):
+    write_rows(tmp_path / "real.csv", X[:, 0], X, "y,a,b,c")
+    for args in (["train"], ["cv"], ["train", "--kind", "kernel"]):
+        before = sorted(os.listdir())
+        outcome = run(*args, "real.csv", "m")
+        assert outcome.exit_code == 1
+        assert "the labels are real numbers, such as" in outcome.stderr
+        assert "--target" in outcome.stderr
+        assert sorted(os.listdir()) == before
+
+
+def test_many_labels_are_refused_unless_the_kind_is_named(run, X, tmp_path):
+    write_rows(tmp_path / "many.csv", np.arange(300) % 30, X, "y,a,b,c")
+    outcome = run("train", "many.csv", "m")
+    assert outcome.exit_code == 1
+    assert "found 30 different labels in 300 rows" in outcome.stderr
+    assert "--kind linear if they are classes" in outcome.stderr
+    assert run("train", "-q", "--kind", "linear", "--max-iter", "1", "many.csv", "m").exit_code == 0
+    assert len(load_model("m").classes) == 30
+
+
+def test_few_rows_may_have_a_few_classes(run, X, tmp_path):
+    write_rows(tmp_path / "few.csv", np.arange(30) % 10, X[:30], "y,a,b,c")
+    assert run("train", "-q", "few.csv", "m").exit_code == 0
+
+
+def test_features_of_unlike_scale_are_pointed_out(run, X, tmp_path):
+    write_rows(tmp_path / "f.csv", (X[:, 0] > 0).astype(int), X * [1, 1e6, 1], "y,a,b,c")
+    outcome = run("train", "--encode", "none", "f.csv", "m")
+    if outcome.exit_code == 2:  # tables are not encoded by this version
+        outcome = run("train", "f.csv", "m")
+    assert outcome.exit_code == 0
+    assert outcome.stderr.count("features differ widely in scale: 'b' reaches") == 1
+    assert "maxmargin scale" in outcome.stderr
+
+
+def test_svmlight_features_are_named_by_number(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "f.svm").write_text("1 1:1 3:1e6\n-1 1:-1 3:2e6\n1 1:2\n")
+    assert "feature 3 reaches 2e+06, feature 1 only 2;" in run("train", "f.svm", "m").stderr
+
+
+def test_one_label_for_all_rows_is_pointed_out(run, X, tmp_path):
+    y = (np.arange(300) % 30 == 0).astype(int)
+    write_rows(tmp_path / "rare.csv", y, X, "y,a,b,c")
+    outcome = run("train", "-c", "0.001", "rare.csv", "m")
+    assert outcome.exit_code == 0
+    assert outcome.stderr.count("all rows are predicted as 0: try a larger -c") == 1
+    assert "all rows" not in run("train", "--class-weight", "balanced", "rare.csv", "m2").stderr
+
+
+def test_a_best_value_at_the_edge_is_pointed_out(run, X, tmp_path):
+    write_rows(tmp_path / "f.csv", (X[:, 0] + X[:, 1] > 0).astype(int), X, "y,a,b,c")
+    outcome = run("cv", "--Cs", "1e-6,1e-5,1e-4", "f.csv")
+    assert outcome.exit_code == 0
+    assert "the best C" in outcome.stderr and "that was tried: go on with --Cs" in outcome.stderr
+    outcome = run("cv", "--kind", "kernel", "--Cs", "1,", "--gammas", "1e-7,1e-6", "f.csv")
+    assert "the best gamma" in outcome.stderr and "the best C" not in outcome.stderr
