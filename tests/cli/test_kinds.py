@@ -190,7 +190,7 @@ def test_info_describes_every_kind(run, run_json, graded, kind):
     told = run_json("info", "m")
     assert told["kind"] == f"{kind} model"
     assert told["features"] == 4
-    assert ("classes" in told) == (kind != "rank")
+    assert ("classes" in told) == (kind not in ("rank", "regression"))
     assert ("thresholds" in told) == (kind == "ordinal")
     assert run("info", "m").exit_code == 0
 
@@ -218,7 +218,7 @@ def test_a_missed_tolerance_is_said_once(run, graded, kind):
     [
         (["--measure", "f1"], "--measure is for --kind measure"),
         (["--kind", "rank", "--measure", "f1"], "--measure is for --kind measure"),
-        (["--kind", "rank", "-B", "2"], "--bias is for --kind linear or measure"),
+        (["--kind", "rank", "-B", "2"], "--bias is for --kind linear"),
         (["--kind", "rank", "-w1", "2"], "--class-weight"),
         (["--kind", "ordinal", "--seed", "1"], "--seed is for --kind linear"),
         (["--kind", "ordinal", "--qid", "a"], "--qid is for --kind rank"),
@@ -227,8 +227,8 @@ def test_a_missed_tolerance_is_said_once(run, graded, kind):
         (["--gamma", "0.1"], "--gamma is for --kind kernel or sparse-kernel, but the kind"),
         (["--kernel", "rbf"], "--kernel is for --kind kernel"),
         (["--kind", "rank", "--memory", "1GB"], "--memory is for --kind kernel"),
-        (["--kind", "kernel", "--solver", "auto"], "--solver is for --kind linear or rank"),
-        (["--kind", "kernel", "-B", "2"], "--bias is for --kind linear or measure"),
+        (["--kind", "kernel", "--solver", "auto"], "--solver is for --kind linear"),
+        (["--kind", "kernel", "-B", "2"], "--bias is for --kind linear"),
         (["--kind", "kernel", "--kernel", "linear", "--gamma", "1"], "has no gamma"),
         (["--kind", "measure", "--k", "3"], "precision_at_k or"),
         (["--kind", "measure", "--measure", "recall_at_k"], "needs --k"),
@@ -304,10 +304,10 @@ def test_formats_that_cannot_hold_a_kind_say_so(run, graded, kind):
     [
         (["--gammas", "3"], "--gammas is for --kind kernel, but the kind is linear"),
         (["--picture", "a.svg"], "--picture is for --kind kernel"),
-        (["--kind", "kernel", "--solver", "dual"], "--solver is for --kind linear or rank"),
-        (["--kind", "kernel", "--bias", "2"], "--bias is for --kind linear or measure"),
+        (["--kind", "kernel", "--solver", "dual"], "--solver is for --kind linear"),
+        (["--kind", "kernel", "--bias", "2"], "--bias is for --kind linear"),
         (["--kind", "kernel", "--kernel", "linear", "--gammas", "3"], "has no gamma"),
-        (["--kind", "rank"], "cv is for --kind linear or kernel, but the kind is rank"),
+        (["--kind", "rank"], "but the kind is rank: train and evaluate it"),
     ],
 )
 def test_options_of_cv_that_do_not_belong_are_wrong_usage(run, graded, args, message):
