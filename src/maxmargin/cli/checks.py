@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from maxmargin.cli.console import warn
@@ -26,12 +28,19 @@ def before(dataset: Dataset, choices: Choices, messages: Messages) -> None:
     """What should be known before hours of work on it."""
     if dataset.y is None:
         return
-    if choices.target is None and dataset.feature_names is None and dataset.index_base is None:
+    if choices.target is None and not _has_names(dataset):
         messages.say(_taken(dataset))
     if choices.kind in CLASSIFIERS:
         check_classes(dataset, certain="kind" in choices.typed)
     if not hasattr(dataset.X, "blocks"):
         warn_of_scales(dataset)
+
+
+def _has_names(dataset: Dataset) -> bool:
+    """Whether there are names of columns, or, as in svmlight text, no columns to name."""
+    if dataset.encoder is not None:  # columns without names are called f0, f1, ...
+        return not re.fullmatch(r"f\d+", dataset.encoder.roles.get("target") or "")
+    return dataset.feature_names is not None or dataset.index_base is not None
 
 
 def _taken(dataset: Dataset) -> str:
@@ -97,6 +106,7 @@ def after(model: Any, dataset: Dataset) -> None:
     X: Any = dataset.X
     if hasattr(X, "blocks") or not hasattr(model, "classes"):
         return
+    model = replace(model, encoder=None)  # these rows are encoded already
     labels: np.ndarray = model.predict(X[:: max(1, X.shape[0] // PREDICTED)])
     if (labels == labels[0]).all():
         warn(

@@ -108,7 +108,7 @@ def number_or_word(text: str) -> float | str:
         return text
 
 
-DATA_HELP = "svmlight, CSV, Parquet or Arrow, also .gz .bz2 .xz .zst; '-' is stdin."
+DATA_HELP = "svmlight, CSV, Parquet, Arrow, also .gz .bz2 .xz .zst; '-': stdin."
 MODEL_HELP = "From train, or of LIBLINEAR or LIBSVM."
 FORMATS = ("svmlight", "csv", "parquet", "arrow")
 
@@ -135,7 +135,7 @@ DROP = Option(
     "--drop", "Tables: leave out a column; repeat it.", list[str], metavar="COLUMN", group=DATA
 )
 ENCODE = Option(
-    "--encode", "Tables: make numbers of all columns and scale them, or take numbers as they are:",
+    "--encode", "Tables: encode and scale all columns, or not:",
     str, "auto", choices=("auto", "none"), group=DATA,
 )  # fmt: skip
 TEXT = Option("--text", "Tables: the rows are this column's texts.", metavar="COLUMN", group=DATA)

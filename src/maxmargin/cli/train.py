@@ -33,7 +33,6 @@ OPTIONS = (
 EXAMPLES = (
     ("train spam.svm", "a linear classifier, in spam.svm.model"),
     ("train churn.csv --target churned -c 0.1", "labels in a column of a table"),
-    ("train digits.parquet --kind kernel -c 10", "an RBF kernel"),
     ("train huge.svm --kind stream --memory 2GB", "a file larger than memory"),
 )
 
