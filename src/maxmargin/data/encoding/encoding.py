@@ -55,7 +55,7 @@ class Options:
     """
 
     kinds: Mapping[str, str] = field(default_factory=dict)
-    min_count: int = 3
+    min_count: int = 2
     max_categories: int = 10_000
     text_bits: int = 16
     sparse: bool | None = None

@@ -17,10 +17,11 @@ from maxmargin.data.encoding.values import (
     is_text,
     parse_dates,
 )
+from maxmargin.data.formats.text_columns import text_column
 
 KINDS = ("number", "date", "boolean", "category", "text", "drop")
 MOST_ALIKE = 0.9  # share of values that make a column of text one of numbers, or of dates
-LONG = 4.0  # words a value has on average in a column of text
+LONG = 2.0  # words a value has on average where mostly different values are text
 MOST_DISTINCT = 100_000  # different values that are told apart
 MOST_FORMATS = 3  # of dates in one column
 
@@ -66,7 +67,7 @@ class Profile:
         short = [any(c.isdigit() for c in text[:24]) and len(text) < 40 for text in texts]
         if not any(short):
             return
-        some = pa.array(texts, pa.string())
+        some = text_column(texts)
         fits = np.array([~np.isnan(parse_dates(some, format)) for format in DATE_FORMATS])
         if fits.any():
             only = (fits[None, :, :] & ~fits[:, None, :]) @ counts

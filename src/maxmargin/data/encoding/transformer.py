@@ -62,7 +62,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self,
         kinds: dict[str, str] | None = None,
         *,
-        min_count: int = 3,
+        min_count: int = 2,
         max_categories: int = 10_000,
         text_bits: int = 16,
         sparse_output: bool | str = "auto",

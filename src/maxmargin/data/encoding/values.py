@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maxmargin.data.errors import DataError
+from maxmargin.data.formats.text_columns import text_column
 
 # Words that stand for a missing value, in any table and any case.
 MISSING = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nat", "?"})
@@ -137,7 +138,7 @@ def as_days(column: pa.Array, formats: tuple[str, ...]) -> tuple[np.ndarray, np.
     if is_date(kind) or pa.types.is_null(kind):
         return as_numbers(column)
     found = distinct(column)
-    texts = pa.array(found.values, pa.string())
+    texts = text_column(found.values)
     days = np.full(len(texts) + 1, np.nan)
     for format in formats:
         parsed = parse_dates(texts, format)

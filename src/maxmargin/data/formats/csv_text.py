@@ -26,6 +26,7 @@ from maxmargin.data.formats.content import Content
 from maxmargin.data.formats.detect import delimiter_of, first_lines
 from maxmargin.data.formats.pieces import LINE_END, pieces
 from maxmargin.data.formats.tables import ROWS_AT_ONCE, Filled
+from maxmargin.data.formats.text_columns import text_column
 from maxmargin.data.limits import line_too_long, longest_line
 
 # A number, or a mark for a missing one.
@@ -95,7 +96,7 @@ def labels_as(column: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> Any:
     trimmed = pc.utf8_trim_whitespace(column)
     if pa.types.is_string(kind):
         return trimmed
-    missing = pc.is_in(trimmed, value_set=pa.array(_MISSING))
+    missing = pc.is_in(trimmed, value_set=text_column(_MISSING).cast(pa.string()))
     try:
         return pc.if_else(missing, pa.scalar(None, pa.string()), trimmed).cast(kind)
     except pa.ArrowInvalid:

@@ -6,6 +6,8 @@ has room for the longest text in every row.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,6 +25,16 @@ def value_type(kind: pa.DataType) -> pa.DataType:
 def is_text(kind: pa.DataType) -> bool:
     """Whether values of an Arrow type are text."""
     return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def text_column(values: Sequence[str | None]) -> pa.Array:
+    """Text as an Arrow array, put together by hand: `pa.array` of a list imports pandas."""
+    letters = [b"" if value is None else value.encode(errors="surrogatepass") for value in values]
+    starts = np.zeros(len(values) + 1, np.int64)
+    np.cumsum([len(word) for word in letters], out=starts[1:])
+    known = np.packbits([value is not None for value in values], bitorder="little")
+    buffers = [pa.py_buffer(known), pa.py_buffer(starts), pa.py_buffer(b"".join(letters))]
+    return pa.Array.from_buffers(pa.large_string(), len(values), buffers)
 
 
 def decoded(column: pa.Array, name: str, packed: int) -> pa.Array:
