@@ -286,7 +286,7 @@ def test_formats_that_cannot_hold_a_kind_say_so(run, graded, kind):
     train(run, "--kind", kind, "sides.csv" if kind in ("linear", "kernel") else "plain.svm", "m")
     assert run("export", "m", "m.safetensors").exit_code == 0
     formats = {
-        "kernel": ("liblinear", "onnx"),
+        "kernel": ("liblinear",),
         "sparse-kernel": ("liblinear", "libsvm"),
         "linear": ("libsvm",),
         "stream": ("libsvm",),
