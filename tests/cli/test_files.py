@@ -62,6 +62,10 @@ def test_export_refuses_other_endings_and_unfit_labels(run, trained):
     assert run("export", "two.svm.model", "m.xyz").exit_code == 2
     outcome = run("export", "words.csv.model", "m.liblinear")
     assert outcome.exit_code == 1
+    assert "a model of a table cannot be written as LIBLINEAR text" in outcome.stderr
+    run("train", "words.csv", "plain.model", "--encode", "none")
+    outcome = run("export", "plain.model", "m.liblinear")
+    assert outcome.exit_code == 1
     assert "integer labels" in outcome.stderr
     assert not os.path.exists("m.liblinear")
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 
 import maxmargin
@@ -109,7 +110,7 @@ def test_one_class_is_refused(three):
 
 
 def test_a_limit_applies_to_every_fit(three):
-    with pytest.warns(maxmargin.estimators.base.ConvergenceWarning):
+    with pytest.warns(ConvergenceWarning):
         model = LinearSVCCV([1.0], cv=2, solver="cpa", tol=1e-10, max_iter=2).fit(*three)
     assert model.certificate_.status is Status.MAX_ITER
 
@@ -132,6 +133,6 @@ def test_an_interrupt_as_a_fit_ends_is_not_lost(three, monkeypatch):
 
 
 def test_a_callback_that_says_stop_is_no_interrupt(three):
-    with pytest.warns(maxmargin.estimators.base.ConvergenceWarning, match="callback"):
+    with pytest.warns(ConvergenceWarning, match="callback"):
         model = LinearSVCCV([0.1, 1.0], cv=2, callback=lambda progress: True).fit(*three)
     assert model.certificate_.status is Status.CALLBACK

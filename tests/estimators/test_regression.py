@@ -217,7 +217,7 @@ def test_commands_train_evaluate_and_predict_quantiles(table):
 def test_train_refuses_real_values_as_classes(table):
     outcome = CliRunner().invoke(app, ["train", "rows.csv", "m", "--target", "target"])
     assert outcome.exit_code == 1
-    assert "train real values with --kind regression" in " ".join(outcome.stderr.split())
+    assert "predict numbers with --kind regression" in " ".join(outcome.stderr.split())
 
 
 def test_train_refuses_a_loss_for_the_other_task(table):

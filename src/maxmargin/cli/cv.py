@@ -76,9 +76,10 @@ def cv(
         found.draw(choices.picture)
     if found.warning is not None:
         warn(found.warning)
-    checks.edge("C", "--Cs", found.facts["best_C"], found.facts["Cs"])
-    if "gammas" in found.facts:
-        checks.edge("gamma", "--gammas", found.facts["best_gamma"], found.facts["gammas"])
+    for name in ("C", "gamma"):
+        if f"best_{name}" in found.facts:  # cells have a best point each
+            tried = found.facts[f"{name}s"]
+            checks.edge(name, f"--{name}s", found.facts[f"best_{name}"], tried)
     if choices.json:
         print_json(found.facts | {"model": model, "picture": choices.picture})
         return

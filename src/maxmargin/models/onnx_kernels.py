@@ -34,7 +34,8 @@ def kernel_scores(helper: Any, model: KernelModel | SparseKernelModel) -> tuple[
     tensors, nodes = kernel_nodes(helper, model.kernel, dense(model.vectors), model.kernel.gamma)
     tensors["beta"] = np.ascontiguousarray(model.coefficients)
     pairwise = getattr(model, "multi_class", "ovr") == "ovo" and len(model.classes) > 2
-    out, offsets = "pairs" if pairwise else "f", getattr(model, "offsets", None)
+    out = "pairs" if pairwise else "f"
+    offsets = model.intercept if isinstance(model, SparseKernelModel) else model.offsets
     nodes.append(helper.make_node("MatMul", ["K", "beta"], [out if offsets is None else "sums_k"]))
     if offsets is not None:
         tensors["offsets"] = offsets

@@ -15,7 +15,6 @@ import math
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.spatial.distance import cdist
 
 from maxmargin import _core
 from maxmargin.solvers.kernel.blas import OneBlasThread, in_threads
@@ -188,6 +187,8 @@ class NamedValues:
         row_norms = of_left.squared_norms[row : row + left.shape[0]]
         column_norms = of_right.squared_norms[column : column + right.shape[0]]
         if self.by_differences:
+            from scipy.spatial.distance import cdist  # slow to import, and seldom needed
+
             G = np.ascontiguousarray(cdist(left, right, "sqeuclidean"))
             G *= -0.5  # norms of 0 and this product make the distance
             row_norms, column_norms = np.zeros(len(row_norms)), np.zeros(len(column_norms))
