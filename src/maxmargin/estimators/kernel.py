@@ -196,8 +196,9 @@ class KernelSVCCV(_KernelClassifier):
     Attributes
     ----------
     C_, gamma_, best_params_, best_score_
-    best_index_ : (row, column) of the best point in Cs_ and gammas_; ties of errors are broken by
-        the loss
+    best_index_ : tuple
+        Row and column of the best point in `Cs_` and `gammas_`; ties of errors are broken by the
+        loss
     Cs_, gammas_ : arrays
     scores_, losses_ : arrays of shape (gammas, Cs, folds)
         Accuracy, and mean hinge loss of clipped predictions, on the validation rows, which count
