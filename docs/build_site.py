@@ -72,6 +72,16 @@ def stage() -> None:
         (SOURCE / place).parent.mkdir(parents=True, exist_ok=True)
         (SOURCE / place).write_text(moved(page.read_text(), page, places))
     stage_api()
+    list_others(places)
+
+
+def list_others(places: dict[Path, Path]) -> None:
+    """Pages at the top that no list of the site names come last in the guide."""
+    listed = "".join((SOURCE / f"{name}.rst").read_text() for name in ("index", "start", "guide"))
+    names = sorted(place.stem for place in places.values() if place.parent == Path())
+    guide = (SOURCE / "guide.rst").read_text().rstrip("\n") + "\n"
+    others = [f"   {name}\n" for name in names if f"   {name}\n" not in listed]
+    (SOURCE / "guide.rst").write_text(guide + "".join(others))
 
 
 def stage_api() -> None:
