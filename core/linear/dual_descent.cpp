@@ -8,6 +8,7 @@
 #include "base/check.hpp"
 #include "base/portable.hpp"
 #include "base/random.hpp"
+#include "rows/single_row.hpp"
 
 namespace maxmargin {
 
@@ -174,7 +175,7 @@ DualDescent::Epoch Descent<Loss>::visit(const View& rows, Stop* stop) {
     const std::size_t i = order[k];
     State& row = state_[i];
     const double u = row.u, cost = std::fabs(row.q);
-    const double r = residual_of(row, dot(rows, i, w_));
+    const double r = residual_of(row, row_dot(rows, i, w_));
     const Interval slopes = loss_.conjugate_slope(u), G{slopes.low - r, slopes.high - r};
     const double conjugate = loss_.conjugate(u);
     epoch.gap += cost * (loss_.value(r) - u * r + conjugate);
@@ -192,7 +193,7 @@ DualDescent::Epoch Descent<Loss>::visit(const View& rows, Stop* stop) {
       const double change = row.u - u;
       epoch.rise +=
           cost * (change * (r - 0.5 * change * row.s) - (loss_.conjugate(row.u) - conjugate));
-      add(rows, i, change * row.q, w_);
+      row_add(rows, i, change * row.q, w_);
     }
     if (epoch.entries - polled > kPollEntries) {
       polled = epoch.entries;
@@ -305,7 +306,7 @@ double Descent<Loss>::rise_at(const View& rows, double k, Stop* stop) {
     rise += std::fabs(row.q) *
             ((u - row.u) * target_of(row) - (loss_.conjugate(u) - loss_.conjugate(row.u)));
     if (u == free) continue;
-    add(rows, i, (u - free) * row.q, trial_w_.data());
+    row_add(rows, i, (u - free) * row.q, trial_w_.data());
     entries += rows.entries(i) + 1;
     if (entries > most) return -kInfinity;
     if (entries - polled > kPollEntries) {
