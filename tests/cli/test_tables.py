@@ -70,6 +70,14 @@ def test_what_was_done_to_each_column_is_said(run, tables):
     assert run("train", "-q", "churn.csv", "m", "--target", "churned").stderr == ""
 
 
+def test_machines_are_told_what_was_done_to_each_column(run_json, run, tables):
+    told = run_json("train", "churn.csv", "m", "--target", "churned", *LEFT)["encoding"]
+    assert told == run_json("info", "m")["encoding"]
+    assert {"name": "plan", "kind": "category", "features": 3} in told["columns"]
+    assert set(told["left_out"]) == {"grade", "query"}
+    assert told["target"] == "churned"
+
+
 def test_the_model_remembers_the_columns(run, tables):
     train(run, "--target", "churned", "--weight", "importance", *LEFT)
     encoder = load_model("m").encoder

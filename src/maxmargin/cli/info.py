@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from maxmargin.cli import options
+from maxmargin.cli import options, tables
 from maxmargin.cli.console import print_facts, print_json
 from maxmargin.cli.options import Choices, Option
 
@@ -95,6 +95,8 @@ def facts_of(model: Any) -> dict:
     for name in ("intercept", "thresholds"):
         if getattr(model, name, None) is not None:
             facts[name] = getattr(model, name).tolist()
+    if getattr(model, "encoder", None) is not None:
+        facts["encoding"] = tables.facts(model.encoder)
     if hasattr(model, "kernel"):
         facts["kernel"] = str(model.kernel)
     if hasattr(model, "support"):
@@ -243,11 +245,15 @@ def _weight(told: dict) -> str:
     return f"{told['weight']:+12.6g}  {of}{told['feature']}"
 
 
+def _column(told: dict) -> str:
+    return f"{told['name']} ({told['kind']}, features: {told['features']})"
+
+
 def _text(value: object) -> str:
     if isinstance(value, dict):
         return "\n".join(f"{name} = {_text(item)}" for name, item in value.items())
     if isinstance(value, list) and value and isinstance(value[0], dict):
-        return "\n".join(_weight(item) for item in value)
+        return "\n".join(_weight(item) if "weight" in item else _column(item) for item in value)
     if isinstance(value, list):
         shown = [
             f"{item[0]} ({item[1]})" if isinstance(item, list) else _text(item)
