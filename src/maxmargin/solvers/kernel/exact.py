@@ -80,6 +80,8 @@ class NamedValues:
         dense = not sp.issparse(self.points.tile(0, 1))
         close = kernel.name == "laplacian" or self.spread > WIDE
         self.by_differences = kernel.of_distance and dense and close
+        if self.by_differences:  # of the rows as they were given: centred ones are rounded
+            self.points = points.without_centre()
         self.diagonal = self._diagonal(norms)
 
     def _diagonal(self, norms: np.ndarray) -> np.ndarray:

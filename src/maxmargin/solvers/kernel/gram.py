@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -120,11 +121,16 @@ class Points:
 
     def taken(self, rows: np.ndarray) -> Points:
         """Some of these rows, with the same centre."""
-        order = rows if self.order is None else self.order[rows]
-        some = object.__new__(Points)
-        some.X, some.n, some.centre, some.order = self.X, len(rows), self.centre, order
-        some._tile, some.squared_norms = self._tile, self.squared_norms[rows]
+        some = copy(self)
+        some.order = rows if self.order is None else self.order[rows]
+        some.n, some.squared_norms = len(rows), self.squared_norms[rows]
         return some
+
+    def without_centre(self) -> Points:
+        """The rows as they were given; their norms remain those about the centre."""
+        given = copy(self)
+        given.centre = None
+        return given
 
     def _squared_norms(self) -> np.ndarray:
         norms = np.empty(self.n)

@@ -127,7 +127,7 @@ def squares_of(
         residuals = sampled_squares(subspace, rows, found, draws, seed)
         square = float(found.projections[-1]) + found.error + float(residuals[-1])
     else:
-        squares, error = all_squares(subspace, rows)
+        squares, error = all_squares(subspace, rows, found.digits)
         gram = found.c @ found.span.G
         nearest = np.einsum("ji,ji->j", found.c, gram - 2 * found.u)  # any c is an upper bound
         residuals = np.maximum(squares + nearest, 0.0) + error + found.error
@@ -143,7 +143,7 @@ def work_of_a_value(subspace: Subspace, planes: int) -> float:
     return product + VALUE_WORK + planes
 
 
-def all_squares(subspace: Subspace, rows: Weighted) -> tuple[np.ndarray, float]:
+def all_squares(subspace: Subspace, rows: Weighted, digits: float) -> tuple[np.ndarray, float]:
     """``||Psi_j||^2`` over all pairs of rows, and the rounding error that may be in them."""
     kernel, sums, size = subspace.kernel, np.zeros(len(rows.subgrad)), 0.0
     peak = np.abs(rows.subgrad).max(axis=0, initial=0.0)
@@ -153,7 +153,7 @@ def all_squares(subspace: Subspace, rows: Weighted) -> tuple[np.ndarray, float]:
                 continue
             twice = 2.0 if begin > first else 1.0
             left, right = rows.X[first:last], rows.X[begin:end]  # type: ignore[index]
-            for part, columns, K in kernel_tiles(left, right, kernel, subspace.pool):
+            for part, columns, K in kernel_tiles(left, right, kernel, subspace.pool, digits):
                 mine = np.arange(first + part.start, first + part.stop)
                 theirs = slice(begin + columns.start, begin + columns.stop)
                 if begin == first:
@@ -166,7 +166,7 @@ def all_squares(subspace: Subspace, rows: Weighted) -> tuple[np.ndarray, float]:
         reach = float(peak @ np.sqrt(rows.own))
         size = reach * reach
     largest = float(subspace.norms.max(initial=0.0))
-    return sums, kernel_error(kernel, subspace.X, largest) * size
+    return sums, kernel_error(kernel, subspace.X, largest, digits) * size
 
 
 def sampled_squares(

@@ -27,6 +27,8 @@ from maxmargin import _core
 from maxmargin.losses.base import Loss
 from maxmargin.solvers.kernel.gram import Kernel
 from maxmargin.solvers.subspace.kernel_values import (
+    ALL_DIGITS,
+    PLAIN_DIGITS,
     diagonal,
     exponent_error,
     is_wide,
@@ -36,6 +38,7 @@ from maxmargin.solvers.subspace.kernel_values import (
 from maxmargin.solvers.subspace.span import Subspace
 
 ROUNDINGS = 16 * np.finfo(float).eps  # relative error of a kernel value and of sums of them
+AGREED = 1e-10  # share of P that errors of kernel values may amount to before they are made smaller
 
 
 @dataclass(frozen=True)
@@ -77,19 +80,21 @@ class ActivePlanes:
         return float(self.weights @ self.offsets - ROUNDINGS * self.weights @ np.abs(self.offsets))
 
 
-def kernel_error(kernel: Kernel, X, largest: float) -> float:
-    """Relative error of kernel values; only those of wide sparse rows lose more than rounding."""
-    lost = exponent_error(kernel, largest) if kernel.of_distance and is_wide(X) else 0.0
-    return ROUNDINGS + lost
+def kernel_error(kernel: Kernel, X, largest: float, digits: float) -> float:
+    """Relative error of kernel values, where `digits` are asked for; wide sparse rows have those
+    that products leave."""
+    if not kernel.of_distance:
+        return ROUNDINGS
+    return ROUNDINGS + (exponent_error(kernel, largest) if is_wide(X) else digits)
 
 
 class Span:
     """span(B) by a Gram matrix of its own. `factor` is None where it is not positive definite."""
 
-    def __init__(self, vectors, kernel: Kernel, pool: _core.Pool) -> None:
+    def __init__(self, vectors, kernel: Kernel, pool: _core.Pool, digits: float) -> None:
         k = vectors.shape[0]
         self.G = np.empty((k, k))
-        for rows, columns, values in kernel_tiles(vectors, vectors, kernel, pool):
+        for rows, columns, values in kernel_tiles(vectors, vectors, kernel, pool, digits):
             self.G[rows, columns] = values
         np.fill_diagonal(self.G, diagonal(kernel, squared_norms(vectors)))
         self.factor: np.ndarray | None = None
@@ -129,12 +134,16 @@ class Evaluation:
 
     predictions: np.ndarray
     w_squared: float
+    value_error: float  # relative, of a kernel value
+    reach: np.ndarray  # sum_j |beta_j k(b_j, x_i)|: what the errors of predictions are beside
+    w_reach: float  # |beta|^T |G| |beta|
     span: Span
     u: np.ndarray  # one row a plane, the mixture last
     c: np.ndarray  # G^-1 u
     projections: np.ndarray  # ||P_B Psi_j||^2
     error: float  # that rounding may have left in the mixture's
     total: float  # sum_j mu_j b_j
+    digits: float  # that kernel values were asked to have
 
     @property
     def dual(self) -> float:
@@ -142,6 +151,17 @@ class Evaluation:
         square = float(self.projections[-1]) + self.error
         value = scaled_dual(self.total, square)
         return value if value > 0 else 0.0
+
+    def primal(self, loss: Loss) -> float:
+        """``1/2 beta^T G beta + R(K beta)``"""
+        return 0.5 * self.w_squared + loss.value(self.predictions)
+
+    def uncertainty(self, loss: Loss) -> float:
+        """How much of P and D errors of kernel values may be."""
+        e = self.value_error * self.reach
+        slopes = [np.abs(loss.evaluate(p)[1]) for p in (self.predictions - e, self.predictions + e)]
+        of_loss = float(np.maximum(*slopes) @ e)
+        return of_loss + 0.5 * (self.value_error * self.w_reach + self.error)
 
 
 def scaled_dual(total: float, square: float) -> float:
@@ -152,19 +172,34 @@ def scaled_dual(total: float, square: float) -> float:
     return t * total - 0.5 * t**2 * square
 
 
-def evaluate(subspace: Subspace, beta: np.ndarray, planes: ActivePlanes) -> Evaluation:
-    """One pass of kernel values. No stop flag ends it: it takes no longer than the growth of the
-    basis did, and an answer without it would have no certificate."""
+def evaluate(subspace: Subspace, beta: np.ndarray, planes: ActivePlanes, loss: Loss) -> Evaluation:
+    """A pass of kernel values from products of rows; with all digits, where costs are so large that
+    P or D would show the errors of those.
+
+    No stop flag ends it: it takes no longer than the growth of the basis did, and an answer without
+    it would have no certificate."""
+    found = evaluate_by(subspace, beta, planes, PLAIN_DIGITS)
+    if found.uncertainty(loss) > AGREED * found.primal(loss):
+        found = evaluate_by(subspace, beta, planes, ALL_DIGITS)
+    return found
+
+
+def evaluate_by(
+    subspace: Subspace, beta: np.ndarray, planes: ActivePlanes, digits: float
+) -> Evaluation:
+    """One pass over kernel values with so many digits."""
     pool = _core.Pool(subspace.pool.threads)
     X, vectors, kernel = subspace.X, subspace.basis.vectors, subspace.kernel
-    span = Span(vectors, kernel, pool)
-    p = np.zeros(subspace.n)
+    span = Span(vectors, kernel, pool, digits)
+    p, reach = np.zeros(subspace.n), np.zeros(subspace.n)
     u, sizes = np.zeros((len(planes) + 1, subspace.k)), np.zeros(subspace.k)
-    for rows, columns, K in kernel_tiles(X, vectors, kernel, pool):
+    for rows, columns, K in kernel_tiles(X, vectors, kernel, pool, digits):
         subgrad = planes.subgradients(rows)
         p[rows] += K @ beta[columns]
         u[:, columns] += subgrad @ K
-        sizes[columns] += np.abs(subgrad[-1]) @ np.abs(K)
+        np.abs(K, out=K)
+        reach[rows] += K @ np.abs(beta[columns])
+        sizes[columns] += np.abs(subgrad[-1]) @ K
     if span.factor is None:
         c = np.zeros_like(u)
         projections = np.full(len(u), np.inf)
@@ -172,14 +207,20 @@ def evaluate(subspace: Subspace, beta: np.ndarray, planes: ActivePlanes) -> Eval
         c = span.coefficients(u)
         projections = span.projections(u, c)
     largest = float(subspace.norms.max(initial=0.0))
-    size = 2 * float(np.abs(c[-1]) @ sizes) + float(np.abs(c[-1]) @ np.abs(span.G) @ np.abs(c[-1]))
+    value_error = kernel_error(kernel, X, largest, digits)
+    G, weight = np.abs(span.G), np.abs(c[-1])
+    size = 2 * float(weight @ sizes) + float(weight @ G @ weight)
     return Evaluation(
         p,
         max(float(beta @ span.G @ beta), 0.0),
+        value_error,
+        reach,
+        float(np.abs(beta) @ G @ np.abs(beta)),
         span,
         u,
         c,
         projections,
-        kernel_error(kernel, X, largest) * size,
+        value_error * size,
         planes.total,
+        digits,
     )

@@ -19,7 +19,10 @@ from maxmargin.solvers.kernel.gram import (
     tiles,
 )
 
-EXPONENT_DIGITS = 1e-12  # largest error of an exponent for which distances come from products
+# Largest errors of an exponent for which distances come from products: as a rule, and where costs
+# are so large that an objective would show them.
+PLAIN_DIGITS = 1e-12
+ALL_DIGITS = 16 * float(np.finfo(np.float64).eps)
 TILE_VALUES = 2**19  # kernel values of a tile: they stay in a cache
 SLAB_VALUES = 2**23  # numbers of vectors that are copied for products at a time
 FEW_ROWS = 64  # for fewer rows sparse vectors are not worth making dense
@@ -61,13 +64,13 @@ def few_digits_will_do(kernel: Kernel, norms: np.ndarray) -> bool:
 
 
 def kernel_tiles(
-    X, vectors, kernel: Kernel, pool: _core.Pool
+    X, vectors, kernel: Kernel, pool: _core.Pool, digits: float = PLAIN_DIGITS
 ) -> Iterator[tuple[slice, slice, np.ndarray]]:
     """``(rows, of vectors, k(x_i, b_j))`` over tiles of all pairs: one product of BLAS each.
 
     The values are float64, and valid until the next tile. Dense points of a kernel of the distance
     are taken about the mean of the b_j: that changes no distance and keeps more of its digits.
-    Where products would lose too many all the same, distances are summed directly.
+    Where an exponent could err by more than `digits` all the same, distances are summed directly.
     """
     if vectors.shape[0] == 0:
         return
@@ -83,17 +86,17 @@ def kernel_tiles(
             products = Products(min(size, X.shape[0]), last - first, pool)
             norms = squared_norms(right)
             for begin, end in tiles(X.shape[0], size):
-                left = X[begin:end].toarray() if densify else X[begin:end]
+                points = X[begin:end].toarray() if densify else X[begin:end]
                 if centre is None:
-                    left = left.astype(np.float64, copy=False)
+                    left = points.astype(np.float64, copy=False)
                 else:
-                    left = np.subtract(left, centre, dtype=np.float64)
+                    left = np.subtract(points, centre, dtype=np.float64)
                 own = squared_norms(left)
-                if sp.issparse(left) or products_will_do(kernel, own, norms):
+                if sp.issparse(left) or products_will_do(kernel, digits, own, norms):
                     K = products(left, right)
                     _core.kernel_values(kernel.function, K, own, norms, pool)
                 else:
-                    K = direct_values(kernel, left, right, pool)
+                    K = direct_values(kernel, points, vectors[first:last], pool)
                 yield slice(begin, end), slice(first, last), K
 
 
@@ -104,17 +107,19 @@ def exponent_error(kernel: Kernel, largest: float) -> float:
     return kernel.gamma * (error if kernel.name == "rbf" else math.sqrt(error))
 
 
-def products_will_do(kernel: Kernel, *norms: np.ndarray) -> bool:
+def products_will_do(kernel: Kernel, digits: float, *norms: np.ndarray) -> bool:
     """Whether kernel values from products of such points have their digits."""
     if not kernel.of_distance:
         return True
     largest = max(float(some.max(initial=0.0)) for some in norms)
-    return exponent_error(kernel, largest) <= EXPONENT_DIGITS
+    return exponent_error(kernel, largest) <= digits
 
 
 def direct_values(kernel: Kernel, left: np.ndarray, right, pool: _core.Pool) -> np.ndarray:
-    """``k(x_i, b_j)`` of dense points by the sums of squared differences."""
-    right = np.ascontiguousarray(right.toarray() if sp.issparse(right) else right)
+    """``k(x_i, b_j)`` of dense points by the sums of squared differences, which are exact where the
+    points are those of the data: about a centre they would be rounded beforehand."""
+    right = right.toarray() if sp.issparse(right) else right
+    left, right = (np.ascontiguousarray(part, dtype=np.float64) for part in (left, right))
     out = np.empty((len(right), len(left)))
     rows = ArrayRows(left, pool=pool)
     norms, own = squared_norms(left), squared_norms(right)

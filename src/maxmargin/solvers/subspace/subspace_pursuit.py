@@ -274,8 +274,8 @@ class Machine:
         if len(w):
             beta[: len(w)] = self.subspace.coefficients(w)
         planes = self.planes.active() or ActivePlanes.at_zero(self.judge)
-        found = evaluate(self.subspace, np.nan_to_num(beta), planes)
-        P, p = self._value(found)
+        found = evaluate(self.subspace, np.nan_to_num(beta), planes, self.judge)
+        P, p = found.primal(self.judge), found.predictions
         if not self.loss.at_zero >= P or not np.isfinite(beta).all():
             beta, P, p = np.zeros_like(beta), self.loss.at_zero, np.zeros(self.subspace.n)
         # f = 0 is the best there is in an empty span; whoever ended the growth did not ask for that
@@ -287,11 +287,6 @@ class Machine:
             self._bounds(planes, found, P, all_rows),
             list(self.run.history),
         )
-
-    def _value(self, found: Evaluation) -> tuple[float, np.ndarray]:
-        """P of the coefficients returned, and their predictions."""
-        p = found.predictions
-        return 0.5 * found.w_squared + self.judge.value(p), p
 
     def _certificate(self, P: float, D: float, p: np.ndarray) -> KernelCertificate:
         """With the gap of predictions clipped to [-1, 1], where these mean labels."""
