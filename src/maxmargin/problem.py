@@ -136,12 +136,17 @@ def percent(share: float) -> str:
 
 @dataclass(frozen=True)
 class Progress:
-    """What a callback sees, and what `history_` keeps: one moment of a run."""
+    """What a callback sees, and what `history_` keeps: one moment of a run.
+
+    A callback also sees which of several problems (one a class, say) it is a moment of.
+    """
 
     iteration: int
     seconds: float
     primal: float
     dual: float
+    problem: int = field(default=0, kw_only=True, compare=False)
+    problems: int = field(default=1, kw_only=True, compare=False)
 
     @property
     def relative_gap(self) -> float:

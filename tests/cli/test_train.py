@@ -217,7 +217,7 @@ def test_ctrl_c_during_a_fit_saves_the_best_model_so_far(program, folder):
     (folder / "hard.svm").write_text("".join(f"{s} {row}\n" for s, row in zip(y, rows)))
     # CPA at a C this large would run for minutes.
     command = program.command("train", "--solver", "cpa", "-c", 1000, "-e", 1e-9, "hard.svm", "m")
-    code, shown = interrupt_when(b"relative gap", command)
+    code, shown = interrupt_when(b"  gap ", command)
     assert code == 0, shown
     assert "interrupted: the best model so far is saved" in shown
     certificate = load_model("m").certificate

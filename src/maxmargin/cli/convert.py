@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Any
 
 import typer
@@ -9,6 +10,8 @@ import typer
 from maxmargin.cli import options, outputs
 from maxmargin.cli.options import DATA, OUTPUT, Choices, Option
 from maxmargin.cli.outputs import Outputs
+from maxmargin.cli.progress import Messages
+from maxmargin.cli.stages import Counting, Reading, Stage
 
 SHUFFLE = Option("--shuffle", "Row store: rows in random order.", bool, False, group=OUTPUT)
 COMPRESSION = Option(
@@ -83,16 +86,22 @@ def _to_store(sources: list[str], out: str, choices: Choices) -> None:
     from maxmargin import data
     from maxmargin.cli import rows
 
-    dtype = choices.dtype
+    dtype, messages = choices.dtype, Messages()
     choices.dtype = dtype or "float32"
-    data.write_store(
-        rows.source_of(sources, choices),
-        out,
-        dtype=dtype,
-        compression=None if choices.compression == "none" else choices.compression,
-        shuffle=choices.shuffle,
-        seed=choices.seed,
-    )
+    with messages.showing(Reading(sources[0])):
+        source = rows.source_of(sources, choices)
+    stage = Counting("converting", 0, "rows")
+    if messages.watched:
+        stage.count(source)
+    with messages.showing(stage):
+        data.write_store(
+            source,
+            out,
+            dtype=dtype,
+            compression=None if choices.compression == "none" else choices.compression,
+            shuffle=choices.shuffle,
+            seed=choices.seed,
+        )
 
 
 def _to_file(source: str, out: str, choices: Choices) -> None:
@@ -101,4 +110,7 @@ def _to_file(source: str, out: str, choices: Choices) -> None:
 
     choices.dtype = choices.dtype or "float64"
     more: dict[str, Any] = {"format": choices.to, "threads": choices.threads}
-    data.save(rows.read(source, choices), out, **more)
+    messages = Messages()
+    dataset = rows.read_shown(source, choices, messages)
+    with messages.showing(Stage(f"writing {os.path.basename(out)}")):
+        data.save(dataset, out, **more)

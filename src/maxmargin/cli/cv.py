@@ -14,6 +14,7 @@ from maxmargin.cli.fitting import Table
 from maxmargin.cli.options import Choices, Option
 from maxmargin.cli.outputs import Outputs
 from maxmargin.cli.progress import Messages
+from maxmargin.cli.stages import Fitting, Tried
 
 OPTIONS = (
     Option("--Cs", "Values as 0.01,0.1,1 or how many to try.", metavar="LIST", default="10"),
@@ -51,7 +52,10 @@ def cv(
     machine = kinds.searcher(choices.kind)
     grid = fitting.Grid(values_of(choices.Cs, "--Cs"), widths_of(choices.gammas), choices.folds)
     messages = Messages(choices.quiet)
-    plan = machine.plan(choices, messages.callback())
+    kernel = choices.kind == "kernel"
+    unit = "folds of widths" if choices.cells is None else "cells"
+    stage = Tried("searching", unit) if kernel else Fitting(choices.tol)
+    plan = machine.plan(choices, messages.callback(stage.see))
     outputs = Outputs([data], choices.force)
     if model is not None:
         outputs.check(model, MODEL_FILE)
@@ -60,17 +64,15 @@ def cv(
 
         outputs.check(choices.picture, PICTURE)
     reports.check(outputs, choices.report)
-    messages.now(f"reading {data}")
-    with fitting.warnings_as_messages():
-        dataset = rows.read(data, choices)
+    dataset = rows.read_shown(data, choices, messages)
     checks.before(dataset, choices, messages)
     plan = replace(plan, class_weight=fitting.class_weight_of(dataset, choices))
-    found = machine.search(dataset, grid, plan, choices, messages)
+    with messages.showing(stage):
+        found = machine.search(dataset, grid, plan, choices, messages.callback(stage.tried))
     kept = fitting.with_columns(found.model, dataset)
     if model is not None:
         save(kept, model, overwrite=True)  # checked before the work
     reported = reports.write(kept, dataset, choices, search=reports.search_of(found.facts))
-    messages.clear()
     tables.say_encoding(dataset, messages)
     if choices.picture is not None and found.draw is not None:
         found.draw(choices.picture)

@@ -13,7 +13,6 @@ from maxmargin.cli.evaluate import show
 from maxmargin.cli.kinds import linear
 from maxmargin.cli.options import Choices
 from maxmargin.cli.outputs import Outputs
-from maxmargin.cli.progress import Messages
 
 OPTIONS = (replace(options.TOL, default=1e-4), options.THREADS, options.FORCE)
 
@@ -43,7 +42,7 @@ def demo(
         dataset.y = whole_numbers(linear.classes_of(dataset))
     n, d = training.X.shape
     typer.echo(f"UCI Adult (excerpt): who earns more than $50K? {n} people, {d} features.")
-    plan = linear.plan(choices, Messages().callback())
+    plan = linear.plan(choices, None)  # it takes a blink
     trained, _ = linear.train(training, plan, choices)
     typer.echo(f"Solver {trained.model.solver}: {trained.model.certificate}.\n")
     typer.echo("How the relative duality gap fell:")

@@ -10,6 +10,7 @@ from maxmargin.cli import kinds, options
 from maxmargin.cli.console import print_json, print_table
 from maxmargin.cli.fitting import Evaluation
 from maxmargin.cli.options import Choices
+from maxmargin.cli.progress import Messages
 
 OPTIONS = (
     *(options.THREADS, options.FORMAT, options.TARGET, options.QID, options.TEXT),
@@ -30,11 +31,12 @@ def evaluate(
     one was trained for. Ordinal models: mean absolute error too. Rank models: pairs in order,
     NDCG@10 and MAP, averaged over queries. Rows count by their weights where the data has some.
     """
-    from maxmargin.cli.rows import read_for
+    from maxmargin.cli import rows
     from maxmargin.models import load_model
 
     kept = load_model(model)
-    dataset = read_for(kept, data, choices)
+    dataset = rows.read_for_shown(kept, data, choices, Messages())
+    kept = rows.bare(kept)
     evaluation = kinds.machine_of(kept).evaluate(kept, dataset, choices.threads)
     if choices.json:
         print_json(evaluation.facts)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from maxmargin.cli import kinds, options, outputs
+from maxmargin.cli import fitting, kinds, options, outputs
 from maxmargin.cli.console import json_line, printable
 from maxmargin.cli.options import OUTPUT, Choices, Option
 from maxmargin.cli.progress import Messages
+from maxmargin.cli.stages import Counting
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,7 +55,6 @@ def predict(
     choices: Choices,
 ) -> None:
     """Print the predicted label of every row, one per line; of a rank model, its score."""
-    from maxmargin.cli.rows import pieces_for, read_for
     from maxmargin.models import load_model
 
     out = _place(place, choices)
@@ -64,20 +64,42 @@ def predict(
     check_probabilities(kept, model, choices)
     if out != "-":
         outputs.Outputs([data, model], choices.force).check(out, _written(kept, table))
-    whole = not choices.from_disk
-    pieces: Iterable[Dataset]
-    pieces = [read_for(kept, data, choices)] if whole else pieces_for(kept, data, choices)
-    told = Told()
-    every = (_predicted(kept, piece, choices, told) for piece in pieces)
+    messages, told = Messages(choices.quiet), Told()
+    every = _predicted_pieces(kept, data, choices, messages, told)
     if table:
         from maxmargin.cli.tables_out import write_table
 
         write_table(out, list(every), kept, data, choices.id)
+    elif choices.json:
+        with writing(out) as write:
+            write(_json(list(every)))
     else:
         with writing(out) as write:
             for predictions in every:
-                write(_json(predictions) if choices.json else _lines(predictions))
-    told.say(Messages(choices.quiet))
+                write(_lines(predictions))
+    told.say(messages)
+
+
+def _predicted_pieces(
+    model: Any, data: str, choices: Choices, messages: Messages, told: Told
+) -> Iterator[Predictions]:
+    """Predictions of all rows, some at a time; those of a file in memory while a line counts."""
+    from maxmargin.cli import rows
+
+    bare = rows.bare(model)
+    if choices.from_disk:
+        some = Counting("predicting", 0, "rows")
+        with messages.showing(some), fitting.warnings_as_messages():
+            for piece in rows.pieces_for(model, data, choices, some):
+                yield _predicted(bare, piece, choices, told)
+                some.done += piece.X.shape[0]
+        return
+    dataset = rows.read_for_shown(model, data, choices, messages)
+    stage = Counting("predicting", dataset.X.shape[0], "rows")
+    with messages.showing(stage):
+        for piece in rows.pieces_of(dataset):
+            yield _predicted(bare, piece, choices, told)
+            stage.done += piece.X.shape[0]
 
 
 def _place(out: str, choices: Choices) -> str:
@@ -179,9 +201,15 @@ def _lines(predictions: Predictions) -> str:
     return "".join(" ".join(row) + "\n" for row in zip(*columns))
 
 
-def _json(predictions: Predictions) -> str:
-    parts = asdict(predictions)
-    return json_line({name: part.tolist() for name, part in parts.items() if part is not None})
+def _json(pieces: list[Predictions]) -> str:
+    parts = {name: [getattr(piece, name) for piece in pieces] for name in vars(pieces[0])}
+    return json_line(
+        {
+            name: [value for array in arrays for value in array.tolist()]
+            for name, arrays in parts.items()
+            if arrays[0] is not None
+        }
+    )
 
 
 @contextmanager

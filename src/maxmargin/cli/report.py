@@ -40,21 +40,22 @@ def report(
 
     The page is one HTML file that loads nothing from anywhere.
     """
-    from maxmargin.cli.rows import read_for
+    from maxmargin.cli import rows
     from maxmargin.models import load_model
     from maxmargin.report import Subject, make_report
     from maxmargin.report.judging import judged
 
-    name = os.path.basename(model)
+    name, messages = os.path.basename(model), Messages(choices.quiet)
     path = choices.output or name + ".html"
     check(Outputs([model] if data is None else [model, data], choices.force), path)
     kept = load_model(model)
     if data is None:
         subject = Subject(kept, name=name)
     else:
-        subject = judged(kept, read_for(kept, data, choices), choices.threads, name=name)
+        dataset = rows.read_for_shown(kept, data, choices, messages)
+        subject = judged(rows.bare(kept), dataset, choices.threads, name=name)
     make_report(subject).save(path, overwrite=True)  # checked before the work
-    Messages(choices.quiet).say(f"report in {path}")
+    messages.say(f"report in {path}")
 
 
 def check(outputs: Outputs, path: str | None) -> None:

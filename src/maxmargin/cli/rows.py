@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 import typer
 
 from maxmargin.cli import kinds, tables
-from maxmargin.cli.fitting import labels_of
+from maxmargin.cli.fitting import labels_of, warnings_as_messages
+from maxmargin.cli.stages import Counting, Reading
 
 if TYPE_CHECKING:
     from maxmargin.cli.options import Choices
+    from maxmargin.cli.progress import Messages
     from maxmargin.data import BlockSource, Dataset
     from maxmargin.data.encoding.encoding import TableEncoding
+
+
+Watch = Callable[[str, float], object]
 
 
 class Model(Protocol):
@@ -41,17 +47,29 @@ def reading(choices: Choices) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def read(source: str, choices: Choices) -> Dataset:
+def read(source: str, choices: Choices, watch: Watch | None = None) -> Dataset:
     """Rows of a file; labels like 1.0 become the integers that were written."""
     from maxmargin import data
     from maxmargin.models.labels import whole_numbers
 
     if choices.format == "fasta":
         raise typer.BadParameter("--format fasta is for --kind stream, with --features")
-    dataset = data.open(source, **reading(choices))
+    dataset = data.open(source, watch=watch, **reading(choices))
     if dataset.y is not None:
         dataset.y = whole_numbers(dataset.y)
     return dataset
+
+
+def read_shown(
+    source: str,
+    choices: Choices,
+    messages: Messages,
+    how: Callable[[str, Choices, Watch], Dataset] = read,
+) -> Dataset:
+    """Rows, while a line tells how far the reading is; warnings become messages."""
+    stage = Reading(source)
+    with warnings_as_messages(), messages.showing(stage):
+        return how(source, choices, stage.see)
 
 
 def source_of(sources: list[str], choices: Choices) -> BlockSource:
@@ -61,11 +79,12 @@ def source_of(sources: list[str], choices: Choices) -> BlockSource:
     return data.open_source(sources, text=getattr(choices, "text", None), **reading(choices))
 
 
-def read_labelled(source: str, choices: Choices) -> Dataset:
+def read_labelled(source: str, choices: Choices, watch: Watch | None = None) -> Dataset:
     """Rows to train on: in memory, or left on disk where the kind or the user wants that."""
     if kinds.KINDS[choices.kind].streams:
         return as_source(source, choices)
-    dataset = leave_on_disk(source, choices) if choices.from_disk else read(source, choices)
+    in_memory = not choices.from_disk
+    dataset = read(source, choices, watch) if in_memory else leave_on_disk(source, choices)
     labels_of(dataset)
     return dataset
 
@@ -108,15 +127,29 @@ def told_shape(n: int, d: int) -> str:
     return f"{n} rows x {d} features" if d else f"{n} strings"
 
 
-def read_for(model: Model, source: str, choices: Choices) -> Dataset:
-    """Rows to score: the columns are the model's, whatever the file leaves out or adds."""
+def bare(model: Any) -> Any:
+    """A model for rows that are encoded already."""
+    return replace(model, encoder=None)
+
+
+def read_for(model: Model, source: str, choices: Choices, watch: Watch | None = None) -> Dataset:
+    """Rows to score, encoded: the columns are the model's, whatever the file leaves out or adds."""
     if getattr(model, "rows", None) == "strings":
         return strings_for(source, choices)
     if choices.text is not None:
         raise ValueError(f"{source}: --text is for models of strings, and this one is of numbers")
     if model.encoder is not None:
-        return tables.read_for(model.encoder, source, reading(choices))
-    return suited_to(model, read(source, choices))
+        return tables.read_for(model.encoder, source, reading(choices), watch)
+    return suited_to(model, read(source, choices, watch))
+
+
+def read_for_shown(model: Any, source: str, choices: Choices, messages: Messages) -> Dataset:
+    """`read_for`, while a line tells how far it is."""
+
+    def how(source: str, choices: Choices, watch: Watch) -> Dataset:
+        return read_for(model, source, choices, watch)
+
+    return read_shown(source, choices, messages, how)
 
 
 def suited_to(model: Model, dataset: Dataset) -> Dataset:
@@ -127,14 +160,15 @@ def suited_to(model: Model, dataset: Dataset) -> Dataset:
     return dataset
 
 
-def pieces_for(model: Any, source: str, choices: Choices) -> Iterator[Dataset]:
+def pieces_for(model: Any, source: str, choices: Choices, stage: Counting) -> Iterator[Dataset]:
     """`read_for` block by block: no more than a few megabytes of rows are in memory."""
     from maxmargin.data import Dataset
 
     if model.encoder is not None:
-        yield from tables.pieces_for(model.encoder, source, reading(choices))
+        yield from tables.pieces_for(model.encoder, source, reading(choices), stage)
         return
     rows = source_of([source], choices)
+    stage.total = rows.n
     of_strings = getattr(model, "rows", None) == "strings"
     if of_strings != (rows.kind == "strings"):
         wanted, found = ("strings", "numbers") if of_strings else ("numbers", "strings")
@@ -149,6 +183,25 @@ def pieces_for(model: Any, source: str, choices: Choices) -> Iterator[Dataset]:
             source=rows.name,
         )
         yield piece if of_strings else suited_to(model, piece)
+
+
+ROWS_AT_ONCE = 1 << 14  # of predictions
+
+
+def pieces_of(dataset: Dataset) -> Iterator[Dataset]:
+    """Rows in memory some at a time, strings at once."""
+    X, n = dataset.X, dataset.X.shape[0]
+    if not hasattr(X, "ndim") or n <= ROWS_AT_ONCE:
+        yield dataset
+        return
+    for begin in range(0, n, ROWS_AT_ONCE):
+        rows = slice(begin, begin + ROWS_AT_ONCE)
+        yield replace(dataset, X=X[rows], **_cut(dataset, rows))
+
+
+def _cut(dataset: Dataset, rows: slice) -> dict[str, Any]:
+    known = {name: getattr(dataset, name) for name in ("y", "weight", "qid")}
+    return {name: None if part is None else part[rows] for name, part in known.items()}
 
 
 def strings_for(source: str, choices: Choices) -> Dataset:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from maxmargin.cli.progress import Messages
+    from maxmargin.cli.stages import Counting
     from maxmargin.data import Dataset
     from maxmargin.data.encoding.encoding import TableEncoding
 
@@ -62,33 +63,35 @@ def facts(encoder: TableEncoding) -> dict[str, Any]:
     }
 
 
-def read_for(encoder: TableEncoding, source: str, options: dict[str, Any]) -> Dataset:
-    """Rows to score, as the columns they are: the model encodes them."""
-    from maxmargin.cli.fitting import warnings_as_messages
+def read_for(
+    encoder: TableEncoding, source: str, options: dict[str, Any], watch: Any = None
+) -> Dataset:
+    """Rows to score, encoded as the model does it."""
     from maxmargin.data.encoding.reading import open_for
     from maxmargin.models.labels import whole_numbers
 
-    with warnings_as_messages():
-        dataset = open_for(encoder, source, **_known(options))
+    dataset = open_for(encoder, source, encoded=True, watch=watch, **_known(options))
     if dataset.y is not None:
         dataset.y = whole_numbers(dataset.y)
     return dataset
 
 
-def pieces_for(encoder: TableEncoding, source: str, options: dict[str, Any]) -> Iterator[Dataset]:
+def pieces_for(
+    encoder: TableEncoding, source: str, options: dict[str, Any], stage: Counting
+) -> Iterator[Dataset]:
     """The same some rows at a time."""
-    from maxmargin.cli.fitting import warnings_as_messages
-    from maxmargin.data import open_source
+    from maxmargin.data import Dataset, open_source
     from maxmargin.data.encoding.source import EncodedSource
 
-    with warnings_as_messages():
-        rows: Any = open_source(source, encode=encoder, **_known(options))
+    rows: Any = open_source(source, encode=encoder, **_known(options))
     if not isinstance(rows, EncodedSource):
         raise ValueError(
             f"{source}: has no columns, and the model was trained on those of a table: give CSV, "
             "Parquet or Arrow"
         )
-    return rows.tables()
+    stage.total = rows.n
+    for block in rows.blocks():
+        yield Dataset(block.X, block.y, qid=block.qid, weight=block.weight, source=rows.name)
 
 
 def _known(options: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from maxmargin.cli.info import facts_of, plain_parameters
 from maxmargin.cli.options import Choices, Option
 from maxmargin.cli.outputs import Outputs, checkpoints
 from maxmargin.cli.progress import Messages
+from maxmargin.cli.stages import Fitting, Tried
 
 if TYPE_CHECKING:
     from maxmargin.problem import Progress
@@ -55,7 +56,8 @@ def train(
     if on_cluster:
         cluster.check_options(choices)
     messages = Messages(choices.quiet)
-    plan = kinds.machine(choices.kind).plan(choices, messages.callback())
+    stage = stage_of(choices)
+    plan = kinds.machine(choices.kind).plan(choices, messages.callback(stage.see))
     path = model or default_name(data)
     files = cluster.files_of(data) if on_cluster else [data]
     outputs = Outputs(files, choices.force)
@@ -64,12 +66,11 @@ def train(
         outputs.check(choices.checkpoint, checkpoints())
     reports.check(outputs, choices.report)
     if on_cluster:
-        fitted = on_workers(files, choices, messages, path)
+        fitted = on_workers(files, choices, messages, stage, path)
     else:
-        fitted = here(data, plan, choices, messages)
+        fitted = here(data, plan, choices, messages, stage)
     save(fitted.model, path, overwrite=True)  # checked before the work
     reported = reports.write(fitted.model, fitted.dataset, choices, history=fitted.history)
-    messages.clear()
     report_status(fitted.model.certificate, choices.tol)
     messages.say(f"{fitted.summary()}; model in {path}{reported}")
     if choices.json:
@@ -114,19 +115,26 @@ class Run:
         }
 
 
-def here(data: str, plan: Any, choices: Choices, messages: Messages) -> Run:
+def stage_of(choices: Choices) -> Fitting | Tried:
+    """What is shown of a fit."""
+    if getattr(choices, "cells", None) is not None:
+        return Tried("fitting", "cells")
+    return Fitting(choices.tol, choices.max_time)
+
+
+def here(data: str, plan: Any, choices: Choices, messages: Messages, stage: Fitting | Tried) -> Run:
     """A fit on this machine."""
     from maxmargin.cli import rows, tables
 
     start = time.perf_counter()
-    messages.now(f"reading {data}")
-    with fitting.warnings_as_messages():
-        dataset = rows.read_labelled(data, choices)
+    dataset = rows.read_shown(data, choices, messages, rows.read_labelled)
     checks.before(dataset, choices, messages)
     read = time.perf_counter()
-    with fitting.warnings_as_messages():
+    if messages.watched and isinstance(stage, Fitting) and hasattr(dataset.X, "blocks"):
+        stage.count(dataset.X)
+    say_resumed(choices.checkpoint, messages)
+    with fitting.warnings_as_messages(), messages.showing(stage):
         model, groups, history = fitting.fit(dataset, plan, choices)
-    messages.clear()
     checks.after(model, dataset)
     tables.say_encoding(dataset, messages)
     run = Run(model, rows.shape_of(dataset), groups, start, read)
@@ -134,10 +142,22 @@ def here(data: str, plan: Any, choices: Choices, messages: Messages) -> Run:
     return run
 
 
-def on_workers(files: list[str], choices: Choices, messages: Messages, path: str) -> Run:
+def say_resumed(checkpoint: str | None, messages: Messages) -> None:
+    """Announce that a run goes on where another ended."""
+    from maxmargin.solvers.streaming.checkpoint import passes_in
+
+    passes = None if checkpoint is None else passes_in(checkpoint)
+    if passes is not None:
+        messages.say(f"going on from {checkpoint}, where {passes} passes are done")
+
+
+def on_workers(
+    files: list[str], choices: Choices, messages: Messages, stage: Fitting | Tried, path: str
+) -> Run:
     """A fit on a cluster, whose workers read as part of it."""
     start = time.perf_counter()
-    model, groups, shape = cluster.fit(files, choices, messages.callback(), path)
+    with messages.showing(stage):
+        model, groups, shape = cluster.fit(files, choices, messages.callback(stage.see), path)
     return Run(model, shape, groups, start, start)
 
 

@@ -237,6 +237,17 @@ def _fit_together(starts: Sequence[Start], place: Place, problems: int) -> bool:
     )
 
 
+def _numbered(settings: Settings, problem: int, problems: int) -> Settings:
+    """Settings whose callback is told which of several problems it sees."""
+    callback = settings.callback
+    if callback is None or problems == 1:
+        return settings
+    return replace(
+        settings,
+        callback=lambda seen: callback(replace(seen, problem=problem, problems=problems)),
+    )
+
+
 def solve_all(
     solve: Callable[[int, Settings], Solution],
     count: int,
@@ -251,7 +262,8 @@ def solve_all(
         """Problem k, with its share of the time left, so that those before it starve none."""
         rounds = math.ceil((count - k) / side_by_side)
         left = None if options.max_time is None else max(options.max_time - clock(), 0.0) / rounds
-        solution = solve(k, options.settings(interrupts.new_stop(left)))
+        settings = _numbered(options.settings(interrupts.new_stop(left)), k, count)
+        solution = solve(k, settings)
         if solution.certificate.status is Status.CALLBACK:
             interrupts.interrupt()
         return solution

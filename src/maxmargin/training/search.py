@@ -6,7 +6,7 @@ held-out rows come with those of the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -39,13 +39,14 @@ def search_C(
     Cs: int | Sequence[float] = 10,
     folds: int | Iterable[tuple[np.ndarray, np.ndarray]] = 5,
     sample_weight: np.ndarray | None = None,
+    watch: Callable[[SearchProgress], object] | None = None,
 ) -> Search:
     """Try all `Cs` on all `folds` (a number of them, or pairs of train and test rows).
 
     Classifiers are judged by their accuracy on held-out rows, in stratified folds; regressions by
     the loss that they minimise (its negative mean, so that more is better). The least C among those
     of best mean score is refitted on all rows. Interrupting ends the search with an error: half a
-    search has no winner.
+    search has no winner. `watch` is called when a fit begins.
     """
     task = task_of(y, plan, sample_weight)
     options, grid = plan.options, grid_of(Cs)
@@ -55,12 +56,41 @@ def search_C(
         for fold, (_, test) in enumerate(splits):
             held_out = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight)
             counts = held_out[test] if held_out[test].any() else None
-            for k, trained in enumerate(path(X, task.without(test), plan, grid, interrupts)):
+            begins = _announced(watch, grid, fold, len(splits), len(grid))
+            some = task.without(test)
+            for k, trained in enumerate(path(X, some, plan, begins, interrupts)):
                 predicted = trained.model.predict(X, options.threads)[test]
                 scores[fold, k] = task.score(predicted, y[test], counts)
         best = int(np.argmax(scores.mean(axis=0)))
-        final = list(path(X, task, plan, grid[: best + 1], interrupts))[-1]
+        tries = grid[: best + 1]
+        begins = _announced(watch, tries, len(splits), len(splits), len(grid))
+        final = list(path(X, task, plan, begins, interrupts))[-1]
     return Search(float(grid[best]), grid, scores, final)
+
+
+@dataclass(frozen=True)
+class SearchProgress:
+    """The fit that begins: of a fold (from 0; the last number: of all rows), for a C."""
+
+    fold: int
+    folds: int
+    C: float
+    done: int
+    total: int
+
+    def __str__(self) -> str:
+        where = "all rows" if self.fold == self.folds else f"fold {self.fold + 1} of {self.folds}"
+        return f"{where}, C = {self.C:.4g}"
+
+
+def _announced(
+    watch: Callable[[SearchProgress], object] | None, Cs: np.ndarray, fold: int, folds: int, m: int
+) -> Iterator[float]:
+    """The values of C, of m in the grid, each told before it is tried."""
+    for k, C in enumerate(Cs):
+        if watch is not None:
+            watch(SearchProgress(fold, folds, float(C), fold * m + k, (folds + 1) * m))
+        yield C
 
 
 class Task(Protocol):
@@ -129,7 +159,7 @@ class OfValues:
 
 
 def path(
-    X: Any, task: Task, plan: LinearPlan, grid: np.ndarray, interrupts: Interrupts
+    X: Any, task: Task, plan: LinearPlan, grid: Iterable[float], interrupts: Interrupts
 ) -> Iterator[Trained]:
     """The solution for every C of an increasing grid, each starting from the one before."""
     starts: list[Start] | None = None

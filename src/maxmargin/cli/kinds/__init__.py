@@ -29,7 +29,6 @@ from maxmargin.cli.weights import check_weights
 
 if TYPE_CHECKING:
     from maxmargin.cli.fitting import Evaluation, Found, Grid, Predictions
-    from maxmargin.cli.progress import Messages
     from maxmargin.data import Dataset
     from maxmargin.problem import Callback
 
@@ -57,7 +56,7 @@ class Searcher(Machine, Protocol):
     """What the module of a kind defines that `cv` can search for."""
 
     def search(
-        self, dataset: Dataset, grid: Grid, plan: Any, choices: Choices, messages: Messages
+        self, dataset: Dataset, grid: Grid, plan: Any, choices: Choices, watch: Callback | None
     ) -> Found:
         """The best point of the grid by cross-validation, and the model it gives on all rows."""
 

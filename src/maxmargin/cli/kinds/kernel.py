@@ -11,10 +11,8 @@ from maxmargin.cli.kinds.linear import evaluate, predict
 
 if TYPE_CHECKING:
     from maxmargin.cli.options import Choices
-    from maxmargin.cli.progress import Messages
     from maxmargin.data import Dataset
     from maxmargin.problem import Callback
-    from maxmargin.solvers.kernel.grid import GridProgress
 
 __all__ = ["check_kernel", "evaluate", "plan", "predict", "search", "train"]
 
@@ -42,31 +40,29 @@ def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
     from maxmargin.training.cells import train_cells
     from maxmargin.training.kernel import train
 
-    machine = train if plan.cells is None else train_cells
-    trained: Any = machine(dataset.X, classes_of(dataset), plan, dataset.weight)
+    y, weight = classes_of(dataset), dataset.weight
+    trained: Any
+    if plan.cells is None:
+        trained = train(dataset.X, y, plan, weight)
+    else:
+        trained = train_cells(dataset.X, y, plan, weight, callback=plan.options.callback)
     return trained, f"{len(trained.model.classes)} classes"
 
 
-def search(dataset: Dataset, grid: Grid, plan: Any, choices: Choices, messages: Messages) -> Found:
+def search(
+    dataset: Dataset, grid: Grid, plan: Any, choices: Choices, watch: Callback | None
+) -> Found:
     """The errors over the grid as numbers, as characters and as a picture."""
     from maxmargin.report.grid import error_chart, error_map
     from maxmargin.training import kernel_search
 
-    def show(progress: GridProgress) -> None:
-        messages.now(
-            f"{progress.done} of {progress.total} folds of widths  best error "
-            f"{progress.best_error:.2%} at C {progress.best_C:.3g}, "
-            f"gamma {progress.best_gamma:.3g}  {progress.seconds_left:.0f} s left"
-        )
-
     y = classes_of(dataset)
     Cs = grid.Cs if "Cs" in choices.typed else "auto"
     if plan.cells is not None:
-        return search_cells(dataset, Cs, grid, plan, messages)
+        return search_cells(dataset, Cs, grid, plan, watch)
     folds = kernel_search.stratified_folds(y, grid.folds, choices.seed)
-    callback = show if messages.watched else None
     trained = kernel_search.search(
-        dataset.X, y, Cs, grid.gammas, folds, plan, dataset.weight, callback
+        dataset.X, y, Cs, grid.gammas, folds, plan, dataset.weight, watch
     )
     result = trained.grid
     assert result is not None
@@ -98,19 +94,13 @@ def search(dataset: Dataset, grid: Grid, plan: Any, choices: Choices, messages: 
     )
 
 
-def search_cells(dataset: Dataset, Cs: Any, grid: Grid, plan: Any, messages: Messages) -> Found:
+def search_cells(dataset: Dataset, Cs: Any, grid: Grid, plan: Any, watch: Callback | None) -> Found:
     """Every cell with the best point of its own grid."""
-    from maxmargin.training.cells import CellProgress, Tuning, train_cells
-
-    def show(progress: CellProgress) -> None:
-        messages.now(
-            f"{progress.done} of {progress.total} cells  {progress.seconds_left:.0f} s left"
-        )
+    from maxmargin.training.cells import Tuning, train_cells
 
     tuning = Tuning(Cs, grid.gammas, grid.folds)
-    callback = show if messages.watched else None
     y = classes_of(dataset)
-    trained = train_cells(dataset.X, y, plan, dataset.weight, tuning, callback)
+    trained = train_cells(dataset.X, y, plan, dataset.weight, tuning, watch)
     model, error = trained.model, trained.validation_error
     told = {
         "cells": len(model.cells),

@@ -8,7 +8,6 @@ from maxmargin.cli.fitting import Evaluation, Found, Grid, Predictions, Table, c
 
 if TYPE_CHECKING:
     from maxmargin.cli.options import Choices
-    from maxmargin.cli.progress import Messages
     from maxmargin.data import Dataset
     from maxmargin.problem import Callback
 
@@ -31,10 +30,13 @@ def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
     return trained, f"{len(trained.model.classes)} classes"
 
 
-def search(dataset: Dataset, grid: Grid, plan: Any, choices: Choices, messages: Messages) -> Found:
+def search(
+    dataset: Dataset, grid: Grid, plan: Any, choices: Choices, watch: Callback | None
+) -> Found:
     from maxmargin.training.search import search_C
 
-    found = search_C(dataset.X, classes_of(dataset), plan, grid.Cs, grid.folds, dataset.weight)
+    y, weight = classes_of(dataset), dataset.weight
+    found = search_C(dataset.X, y, plan, grid.Cs, grid.folds, weight, watch)
     return found_along_C(found, f"accuracy over {grid.folds} folds")
 
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from maxmargin.cli.options import Choices
-    from maxmargin.cli.progress import Messages
     from maxmargin.data import Dataset
     from maxmargin.models import RegressionModel
     from maxmargin.problem import Callback
@@ -33,10 +32,13 @@ def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
     return trained, f"targets from {y.min():g} to {y.max():g}"
 
 
-def search(dataset: Dataset, grid: Grid, plan: Any, choices: Choices, messages: Messages) -> Found:
+def search(
+    dataset: Dataset, grid: Grid, plan: Any, choices: Choices, watch: Callback | None
+) -> Found:
     from maxmargin.training.search import search_C
 
-    found = search_C(dataset.X, values_of(dataset), plan, grid.Cs, grid.folds, dataset.weight)
+    y, weight = values_of(dataset), dataset.weight
+    found = search_C(dataset.X, y, plan, grid.Cs, grid.folds, weight, watch)
     return found_along_C(found, f"- mean {plan.loss} loss over {grid.folds} folds", digits=6)
 
 

@@ -145,11 +145,12 @@ class TableEncoding:
         place = place or Place()
         table = as_table(table, self.inputs)
         self.check_columns(table.column_names, place.name)
+        return self.transform_batches(batches_of(table.select(self.inputs)), place, warn)
+
+    def transform_batches(self, batches: Iterable[Batch], place: Place, warn: bool = True) -> Any:
+        """The features of all rows of a table."""
         words = Words(place)
-        parts = [
-            self.transform_batch(batch, words)
-            for batch in batches_of(table.select(self.inputs), ROWS_AT_ONCE)
-        ]
+        parts = [self.transform_batch(batch, words) for batch in batches]
         if warn:
             words.warn()
         if not parts:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.ipc
@@ -14,6 +15,7 @@ import pyarrow.parquet
 
 from maxmargin.data.cpus import granted_cpus
 from maxmargin.data.dataset import Dataset
+from maxmargin.data.encoding.columns_in import Batch
 from maxmargin.data.encoding.encoding import Options, TableEncoding, batches_of, fit
 from maxmargin.data.encoding.leakage import warn_of_leakage
 from maxmargin.data.encoding.places import DataWarning, Place
@@ -35,6 +37,8 @@ from maxmargin.data.formats.tables import (
 )
 from maxmargin.data.limits import check_unpacked
 
+Watch = Callable[[str, float], object]
+PASSES = 3  # over the rows of a table: two of `fit`, one that encodes
 AS_TEXT = ("category", "text")  # kinds of columns that are never numbers, whatever they look like
 
 
@@ -75,26 +79,58 @@ def read_encoded(
     options: Options | TableEncoding | Literal["auto"],
     threads: int,
     dtype: str,
+    watch: Watch | None = None,
 ) -> Dataset:
     """The rows of a table file, encoded by what they ask for, or as others were."""
     known = options if isinstance(options, TableEncoding) else None
-    file = read_table(content, kind, wanted, threads, known)
+    file = read_table(content, kind, wanted, threads, known, watch)
     dataset = file.dataset()
     if isinstance(options, TableEncoding):
-        return _with_rows(dataset, file, options)
-    warn_of_leakage([dataset], file.place.name, file.roles.target)
+        return _with_rows(dataset, file, options, watch, passes=1)
+    warn_of_leakage(_blocks(dataset), file.place.name, file.roles.target)
     names = file.roles.features
     options = Options() if isinstance(options, str) else options
-    encoding = fit(names, lambda: batches_of(file.table), options, file.place)
+    number = itertools.count()
+    encoding = fit(
+        names,
+        lambda: _watched(batches_of(file.table), file.table, watch, next(number), PASSES),
+        options,
+        file.place,
+    )
     encoding = with_roles(encoding, file.roles, wanted.drop).as_type(dtype)
     check_some(encoding, file.place.name)
-    return _with_rows(dataset, file, encoding)
+    return _with_rows(dataset, file, encoding, watch, PASSES)
 
 
-def _with_rows(dataset: Dataset, file: TableFile, encoding: TableEncoding) -> Dataset:
-    dataset.X = encoding.transform(file.table, file.place, warn=False)
+def _blocks(dataset: Dataset) -> Iterator[Dataset]:
+    """Some rows at a time: the first tell that most columns do not give the label away."""
+    table: Any = dataset.X
+    for begin in range(0, table.num_rows, ROWS_AT_ONCE):
+        end = begin + ROWS_AT_ONCE
+        yield Dataset(
+            table.slice(begin, ROWS_AT_ONCE), None if dataset.y is None else dataset.y[begin:end]
+        )
+
+
+def _with_rows(
+    dataset: Dataset, file: TableFile, encoding: TableEncoding, watch: Watch | None, passes: int
+) -> Dataset:
+    """Rows encoded in the last of some passes; the fit has warned of strange values already."""
+    table = file.table.select(encoding.inputs)
+    batches = _watched(batches_of(table), table, watch, passes - 1, passes)
+    dataset.X = encoding.transform_batches(batches, file.place, warn=passes == 1)
     dataset.encoder, dataset.feature_names = encoding, encoding.feature_names
     return dataset
+
+
+def _watched(
+    batches: Iterable[Batch], table: pa.Table, watch: Watch | None, number: int, passes: int
+) -> Iterator[Batch]:
+    """The batches of one of some passes; `watch` hears which share of them all is done."""
+    for batch in batches:
+        if watch is not None:
+            watch("encoding", (number + batch.first / table.num_rows) / passes)
+        yield batch
 
 
 def with_roles(encoding: TableEncoding, roles: Roles, drop: Iterable[str]) -> TableEncoding:
@@ -122,8 +158,10 @@ def open_for(
     qid: Column | None = None,
     weight: Column | None = None,
     threads: int | None = None,
+    encoded: bool = False,
+    watch: Watch | None = None,
 ) -> Dataset:
-    """A table file for a model that was trained on a table: X is the table, not yet encoded.
+    """A table file for a model that was trained on a table: X is the table, `encoded` or not yet.
 
     Columns are found by name, and what was the target, weight and qid in training is so again, if
     the file has it. The other parameters are those of `maxmargin.data.open`.
@@ -131,8 +169,10 @@ def open_for(
     content = read_content(source)
     kind = format or detect_format(content)
     check_table(content, kind)
-    wanted = Wanted(target, qid, weight)
-    return read_table(content, kind, wanted, threads or granted_cpus(), encoding).dataset()
+    wanted, threads = Wanted(target, qid, weight), threads or granted_cpus()
+    if encoded:
+        return read_encoded(content, kind, wanted, encoding, threads, encoding.dtype, watch)
+    return read_table(content, kind, wanted, threads, encoding).dataset()
 
 
 def check_table(content: Content, kind: str) -> None:
@@ -154,10 +194,11 @@ def read_table(
     wanted: Wanted,
     threads: int,
     encoding: TableEncoding | None = None,
+    watch: Watch | None = None,
 ) -> TableFile:
     """A table file of a known format; for a model, the columns its encoding knows."""
     if kind == "csv":
-        return _read_csv(content, wanted, threads, encoding)
+        return _read_csv(content, wanted, threads, encoding, watch)
     with reading(content, kind.capitalize()), content.as_arrow() as opened:
         schema, batches = (
             _parquet(content, opened) if kind == "parquet" else _arrow(content, opened)
@@ -187,7 +228,11 @@ def _arrow(content: Content, opened: pa.NativeFile) -> tuple[pa.Schema, Iterator
 
 
 def _read_csv(
-    content: Content, wanted: Wanted, threads: int, encoding: TableEncoding | None
+    content: Content,
+    wanted: Wanted,
+    threads: int,
+    encoding: TableEncoding | None,
+    watch: Watch | None,
 ) -> TableFile:
     text = CsvText(content.name, content, wanted)
     schema = text.schema()
@@ -200,6 +245,8 @@ def _read_csv(
     if encoding is not None:
         types |= {c.name: pa.string() for c in encoding.columns if c.kind in AS_TEXT}
     back = {new: old for old, new in renamed.items()}
+    if watch is not None:
+        watch("reading", 0.0)  # the beginning of the text was looked at before
     table = text.table({back.get(name, name): kind for name, kind in types.items()}, threads)
     table = table.rename_columns(names)
     if roles.target is not None:

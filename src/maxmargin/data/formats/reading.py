@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -37,6 +37,7 @@ def open(
     drop: Sequence[str] = (),
     encode: Literal["auto"] | Options | TableEncoding | None = None,
     threads: int | None = None,
+    watch: Callable[[str, float], object] | None = None,
 ) -> Dataset:
     """Read a data file: svmlight/LIBSVM text, CSV, Parquet or Arrow, compressed or not.
 
@@ -70,6 +71,9 @@ def open(
         features must be numbers.
     threads : int, optional
         By default all CPUs this process may use. The result does not depend on it.
+    watch : callable, optional
+        Tables whose columns are encoded: called with what is done, "reading" or "encoding", and
+        the share of that work that is done.
 
     Returns
     -------
@@ -115,7 +119,7 @@ def open(
 
     refuse(content.name, kind, zero_based=None if zero_based == "auto" else zero_based)
     wanted = Wanted(target, qid, weight, tuple(drop))
-    dataset = _read_table(content, kind, wanted, encode, number, threads)
+    dataset = _read_table(content, kind, wanted, encode, number, threads, watch)
     if encode is None and n_features is not None and dataset.X.shape[1] != n_features:
         raise DataError(
             f"{content.name}: found {dataset.X.shape[1]} feature columns; expected {n_features}; "
@@ -145,6 +149,7 @@ def _read_table(
     encode: Literal["auto"] | Options | TableEncoding | None,
     dtype: np.dtype,
     threads: int,
+    watch: Callable[[str, float], object] | None,
 ) -> Dataset:
     """A table with named columns: as it is, or encoded."""
     from maxmargin.data.formats import (
@@ -155,7 +160,7 @@ def _read_table(
     if encode is not None and not is_store(content, kind):
         from maxmargin.data.encoding.reading import read_encoded
 
-        return read_encoded(content, kind, wanted, encode, threads, dtype.name)
+        return read_encoded(content, kind, wanted, encode, threads, dtype.name, watch)
     if kind == "csv":
         return csv_text.read_csv(content, wanted, dtype=dtype, threads=threads)
     if kind == "parquet":

@@ -296,6 +296,7 @@ class Trainer:
                 cache_hit_rate=self.cached_visits / max(self.visits, 1),
                 cached=self.loops.cached,
                 problem=k,
+                problems=self.problems,
             )
             if self.run.note(progress, k) and self.run.statuses[k] is Status.OPTIMAL:
                 self.loops.set_finished(k)

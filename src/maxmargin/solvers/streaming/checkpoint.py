@@ -123,6 +123,15 @@ def resume(path: str | os.PathLike, state: State, identity: dict[str, Any]) -> R
         ) from error
 
 
+def passes_in(path: str | os.PathLike) -> int | None:
+    """The passes that a checkpoint has behind it; None where there is none, or no sound one."""
+    try:
+        with open(path, "rb") as file:
+            return int(_read_header(file)["passes"]) if file.readline(len(MAGIC)) == MAGIC else None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
 def _read(name: str, file: IO[bytes], state: State, identity: dict[str, Any]) -> RowsSeen:
     magic = file.readline(len(MAGIC))
     if magic != MAGIC and magic.startswith(NAME):

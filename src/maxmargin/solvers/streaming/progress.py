@@ -18,7 +18,6 @@ class StreamProgress(Progress):
     rows_per_second: float = 0.0  # visits, wherever the rows came from
     cache_hit_rate: float = 0.0  # share of the visits that found their row in the cache
     cached: int = 0  # rows in the cache
-    problem: int = 0  # which of several classes
 
     @property
     def note(self) -> str:

@@ -1,0 +1,150 @@
+"""Progress: what the line says of each stage, that it rewrites itself, and where it is silent."""
+
+import os
+import pty
+import re
+import subprocess
+
+import numpy as np
+import pytest
+
+from maxmargin.cli import stages
+from maxmargin.cli.progress import Messages
+from maxmargin.cli.stages import Counting, Fitting, Reading, Stage, Tried
+from maxmargin.problem import Progress
+from maxmargin.training.search import SearchProgress, search_C
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Seconds that pass when they are told to."""
+    now = [100.0]
+    monkeypatch.setattr(stages.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_counted_work_has_a_share_a_rate_and_the_time_left(clock):
+    stage = Counting("predicting", 2000, "rows")
+    clock[0] += 2
+    stage.done = 500
+    assert re.fullmatch(r"predicting   25% \S{16}  250 rows/s  6 s left", stage.text())
+
+
+def test_a_fit_is_as_far_as_the_logarithm_of_its_gap(clock):
+    stage = Fitting(1e-4)
+    assert stage.text() == "fitting  0 s"
+    clock[0] += 10
+    stage.see(Progress(7, 10.0, 100.0, 99.0))
+    text = stage.text()
+    assert " 50% " in text and "iteration 7  gap 1 %" in text and text.endswith("10 s left")
+
+
+def test_a_time_limit_that_ends_a_fit_first_is_what_counts(clock):
+    stage = Fitting(1e-4, max_time=20)
+    stage.see(Progress(1, 0.0, 1.0, 0.0))
+    clock[0] += 15
+    assert " 75% " in stage.text() and stage.text().endswith("5 s left")
+
+
+def test_a_fit_of_several_classes_counts_those_that_are_done():
+    stage = Fitting(1e-3)
+    stage.see(Progress(3, 0.0, 1.0, 1.0, problem=0, problems=4))
+    stage.see(Progress(1, 0.0, 1.0, 0.0, problem=1, problems=4))
+    assert " 25% " in stage.text() and "1 of 4 classes" in stage.text()
+
+
+def test_a_search_tells_its_fold_and_C():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    y = np.where(X[:, 0] > 0, 1, -1)
+    from maxmargin.training.fit import LinearPlan
+
+    seen: list[SearchProgress] = []
+    search_C(X, y, LinearPlan(), [0.1, 1.0], 2, watch=seen.append)
+    assert [str(s) for s in seen[:4]] == [
+        "fold 1 of 2, C = 0.1",
+        "fold 1 of 2, C = 1",
+        "fold 2 of 2, C = 0.1",
+        "fold 2 of 2, C = 1",
+    ]
+    assert str(seen[-1]).startswith("all rows, C = ") and seen[3].done == 3 and seen[3].total == 6
+    stage = Fitting(1e-3)
+    stage.tried(seen[3])
+    assert " 50% " in stage.text() and "fold 2 of 2, C = 1" in stage.text()
+
+
+def test_cells_and_grids_tell_how_many_are_done(clock):
+    from maxmargin.solvers.kernel.grid import GridProgress
+
+    stage = Tried("searching", "folds of widths")
+    stage.see(Progress(1, 0.0, 1.0, 0.0))  # of a single fit
+    clock[0] += 4
+    stage.see(GridProgress(2, 8, 4.0, 0.125, 1.0, 0.5))
+    text = stage.text()
+    assert " 25% " in text and text.endswith("12 s left")
+    assert "2 of 8 folds of widths  best error 12.50% at C 1, gamma 0.5" in text
+
+
+def test_reading_goes_by_bytes_and_then_by_encoded_rows(tmp_path, monkeypatch, clock):
+    path = tmp_path / "rows.csv"
+    path.write_bytes(b"x" * 1_000_000)
+    read = [5_000]
+    monkeypatch.setattr(stages, "bytes_read", lambda: read[0])
+    stage = Reading(str(path))
+    stage.begin()
+    read[0] += 250_000
+    clock[0] += 1
+    assert re.fullmatch(r"reading rows.csv   25% \S{16}  0 MB/s  3 s left", stage.text())
+    stage.see("encoding", 0.5)
+    assert re.fullmatch(r"encoding rows.csv   50% \S{16}", stage.text())
+    monkeypatch.setattr(stages, "bytes_read", lambda: None)  # a system that does not count
+    assert Reading(str(path)).text() == "reading rows.csv  0 s"
+
+
+def test_long_times_are_told_in_minutes_and_hours():
+    assert [stages.duration(s) for s in (3.4, 75, 3725)] == ["3 s", "1 min 15 s", "1 h 02 min"]
+
+
+def test_nothing_is_shown_where_nobody_watches(capsys):
+    messages = Messages()
+    with messages.showing(Stage("working")):
+        pass
+    assert not messages.watched and capsys.readouterr().err == ""
+
+
+def in_terminal(command, **options):
+    """What a program writes to a terminal."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(command, stdout=theirs, stderr=theirs, **options)
+    os.close(theirs)
+    shown = b""
+    try:
+        while chunk := os.read(ours, 1 << 16):
+            shown += chunk
+    except OSError:  # the other end is gone
+        pass
+    os.close(ours)
+    assert process.wait() == 0, shown
+    return shown.decode()
+
+
+def test_the_line_rewrites_itself_and_is_gone_at_the_end(program, folder):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 60))
+    y = np.sign(X @ rng.normal(size=60) + 5 * rng.normal(size=3000)).astype(int)
+    rows = (" ".join(f"{j + 1}:{v:.4f}" for j, v in enumerate(row)) for row in X)
+    (folder / "hard.svm").write_text("".join(f"{s} {row}\n" for s, row in zip(y, rows)))
+    command = program.command(
+        "train", "--solver", "cpa", "-c", 1000, "-e", 1e-9, "--max-iter", 400, "hard.svm", "m"
+    )
+    shown = in_terminal(command)
+    lines = [part for part in shown.split("\r\x1b[K") if part.startswith("fitting")]
+    assert lines and all("\n" not in line for line in lines)
+    assert "\r\x1b[Kmaxmargin: warning:" in shown or "\r\x1b[K3000 rows" in shown
+
+
+def test_a_resumed_checkpoint_is_announced(run, folder):
+    command = ("train", "two.svm", "--kind", "stream", "--checkpoint", "run.state")
+    assert "going on" not in run(*command, "a.model").stderr
+    again = run(*command, "b.model").stderr
+    assert re.search(r"going on from run.state, where \d+ passes are done", again)
