@@ -161,6 +161,7 @@ class Settings:
     """What a solver is told besides the problem. A callback that returns True ends the run.
 
     `stop` is the flag that Ctrl-C or the clock raises (`solvers.common.run.interruptible`).
+    `free_intercept`: the last weight, of a constant feature 1, is not part of ``||w||^2``.
     """
 
     tol: float = 1e-3
@@ -168,6 +169,7 @@ class Settings:
     seed: int = 0
     callback: Callback | None = None
     stop: Stop | None = None
+    free_intercept: bool = False
 
 
 @dataclass

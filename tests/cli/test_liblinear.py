@@ -85,12 +85,21 @@ def test_every_problem_of_libsvm_is_trained_or_answered_in_one_line(run, folder,
         assert len(outcome.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize("flags", [["-R"], ["-n", "0.5"], ["-M", "1"], ["-t", "3"], ["-t", "4"]])
+@pytest.mark.parametrize("flags", [["-n", "0.5"], ["-M", "1"], ["-t", "3"], ["-t", "4"]])
 def test_what_is_not_here_is_answered_in_one_line(run, folder, flags):
     outcome = run("train", *flags, "two.svm", "m")
     assert outcome.exit_code == 1
     assert len(outcome.stderr.splitlines()) == 1
     assert outcome.stderr.startswith(f"maxmargin: {flags[0]}")
+
+
+def test_an_intercept_that_is_not_regularised(run, folder):
+    assert run("train", "-q", "-R", "-B", "1", "two.svm", "a").exit_code == 0
+    assert run("train", "-q", "--intercept", "free", "two.svm", "b").exit_code == 0
+    np.testing.assert_array_equal(load_model("a").coef, load_model("b").coef)
+    assert load_model("a").parameters["intercept"] == "free"
+    outcome = run("train", "-q", "--intercept", "free", "-B", "0", "two.svm", "c")
+    assert outcome.exit_code != 0 and "free" in outcome.stderr
 
 
 def test_the_same_model_by_either_words(run, folder):

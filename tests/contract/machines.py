@@ -83,6 +83,7 @@ MACHINES = {
     "LinearSVC-ocas": Machine(_with(maxmargin.LinearSVC, solver="ocas"), classes),
     "LinearSVC-logistic": Machine(_with(maxmargin.LinearSVC, loss="logistic"), classes),
     "LinearSVC-squared-hinge": Machine(_with(maxmargin.LinearSVC, loss="squared_hinge"), classes),
+    "LinearSVC-free": Machine(_with(maxmargin.LinearSVC, intercept="free"), classes),
     "LinearSVCCV": Machine(_with(maxmargin.LinearSVCCV, Cs=[0.1, 1.0], cv=3), classes),
     "LinearSVR": Machine(maxmargin.LinearSVR, values, "regression"),
     "LinearSVR-quantile": Machine(
@@ -90,6 +91,9 @@ MACHINES = {
     ),
     "LinearSVR-huber-dual": Machine(
         _with(maxmargin.LinearSVR, loss="huber", solver="dual"), values
+    ),
+    "LinearSVR-free-ocas": Machine(
+        _with(maxmargin.LinearSVR, intercept="free", solver="ocas"), values
     ),
     "LinearSVRCV": Machine(_with(maxmargin.LinearSVRCV, Cs=[0.1, 1.0], cv=3), values),
     "RankSVM": Machine(maxmargin.RankSVM, queries, "rank"),

@@ -48,12 +48,14 @@ def long(array) -> np.ndarray:
     return np.asarray(array).astype(Long)
 
 
-def linear_scores(X: np.ndarray, w: np.ndarray) -> Scores:
-    """Of ``<w, x>``; the constant feature of an intercept is a column of X."""
+def linear_scores(X: np.ndarray, w: np.ndarray, free: bool = False) -> Scores:
+    """Of ``<w, x>``; the constant feature of an intercept is a column of X, the last, and a free
+    one is not in ``||w||^2``."""
     X, w = long(X), long(w)
     terms = X.shape[1] + 4
     slack = terms * UNIT * (np.abs(X) @ np.abs(w))
-    return Scores(X @ w, slack, w @ w, terms * UNIT * (w @ w))
+    own = w[:-1] if free else w
+    return Scores(X @ w, slack, own @ own, terms * UNIT * (own @ own))
 
 
 def kernel_scores(K: np.ndarray, error: np.ndarray, rows: np.ndarray, beta: np.ndarray) -> Scores:

@@ -216,6 +216,14 @@ def intercept(rng) -> dict[str, Any]:
     return {"intercept_scaling": decades(rng, -3, 3)} if chance(rng, 0.3) else {}
 
 
+def free_intercept(rng, options: dict[str, Any]) -> dict[str, Any]:
+    """Where nothing was said of the intercept, it is sometimes not regularised."""
+    said = {"fit_intercept", "intercept_scaling"} & options.keys()
+    if said or options["solver"] == "dual" or not chance(rng, 0.5):
+        return options
+    return options | {"intercept": "free"}
+
+
 def linear_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
     options = intercept(rng) | class_weight(rng, y)
     options["loss"] = str(rng.choice(["hinge", "squared_hinge", "logistic"]))
@@ -228,7 +236,7 @@ def linear_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
         options["solver"] = method
         if chance(rng, 0.1):
             options["warm_from"] = constant(rng)
-    return options
+    return free_intercept(rng, options)
 
 
 def regression_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
@@ -238,12 +246,14 @@ def regression_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
     if options["loss"] in ("quantile", "expectile") and chance(rng, 0.3):
         options["quantile"] = [0.1, 0.5, 0.95]
     if method == "file":
-        return options | {"solver": str(rng.choice(["ocas", "cpa"]))}
-    if method == "cv":
-        return options | {"solver": "auto", "Cs": [constant(rng) for _ in range(3)], "cv": 2}
-    if chance(rng, 0.1):
-        options["warm_from"] = constant(rng)
-    return options | {"solver": method}
+        options["solver"] = str(rng.choice(["ocas", "cpa"]))
+    elif method == "cv":
+        options |= {"solver": "auto", "Cs": [constant(rng) for _ in range(3)], "cv": 2}
+    else:
+        options["solver"] = method
+        if chance(rng, 0.1):
+            options["warm_from"] = constant(rng)
+    return free_intercept(rng, options)
 
 
 def scoring_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:

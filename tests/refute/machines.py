@@ -226,15 +226,16 @@ def weights_with_constant(coef, intercept, constant) -> np.ndarray:
 
 def linear_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
     X, constant = with_constant(problem)
+    free = problem.options.get("intercept") == "free"
     cost = Long(C_of(problem, estimator)) * weights_of(problem)
     for k, y in enumerate(signs_of(problem, estimator)):
         w = weights_with_constant(estimator.coef_[k], estimator.intercept_[k], constant)
         loss = problem.options.get("loss", "hinge")
         if loss == "hinge":
-            yield hinge_claim(estimator.certificates_[k], X, y, cost, w)
+            yield hinge_claim(estimator.certificates_[k], X, y, cost, w, free)
         else:
             margin = ResidualLoss(loss, np.full(len(y), Long(loss != "logistic")), cost, sign=y)
-            yield residual_claim(estimator.certificates_[k], X, margin, w)
+            yield residual_claim(estimator.certificates_[k], X, margin, w, free)
 
 
 def regression_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
@@ -249,26 +250,29 @@ def regression_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
         given["quantile"] = options["quantile"] if levels is None else levels[k]
         x = given.get(PARAMETER_OF.get(name, ""), 0.0)
         w = weights_with_constant(coef[k], intercept[k], constant)
-        yield residual_claim(certificate, X, ResidualLoss(name, long(problem.y), cost, x=x), w)
+        loss = ResidualLoss(name, long(problem.y), cost, x=x)
+        yield residual_claim(certificate, X, loss, w, options.get("intercept") == "free")
 
 
-def residual_claim(certificate, X, loss: ResidualLoss, w) -> Claim:
+def residual_claim(certificate, X, loss: ResidualLoss, w, free: bool = False) -> Claim:
     def value(w) -> Value:
-        scores = linear_scores(X, w)
+        scores = linear_scores(X, w, free)
         return scores.plus(loss.value(scores))
 
     def others() -> list[Value]:
-        return [value(v) for v in optimum.least_residual(X, loss, long(w))]
+        return [value(v) for v in optimum.least_residual(X, loss, long(w), free)]
 
     return Claim(certificate, value(w), others)
 
 
-def hinge_claim(certificate, X, y, cost, w) -> Claim:
+def hinge_claim(certificate, X, y, cost, w, free: bool = False) -> Claim:
     def value(w) -> Value:
-        scores = linear_scores(X, w)
+        scores = linear_scores(X, w, free)
         return scores.plus(hinge(scores, y, cost))
 
     def others() -> list[Value]:
+        if free:
+            return [value(optimum.least_hinge_free(X, long(y), cost))]
         if np.sum(cost > 0) <= SMALL:
             return [value(optimum.least_hinge(X, long(y), cost))]
         return [value(w) for w in rival_weights(X, y, cost)]

@@ -80,16 +80,20 @@ def simplex_dual(H: np.ndarray, offsets: np.ndarray, rounds: int = ROUNDS) -> np
     return np.maximum(beta, 0) / np.maximum(beta, 0).sum()
 
 
-def least_residual(X: np.ndarray, loss: ResidualLoss, w: np.ndarray) -> list[np.ndarray]:
+def least_residual(
+    X: np.ndarray, loss: ResidualLoss, w: np.ndarray, free: bool = False
+) -> list[np.ndarray]:
     """Weights that may be better than w: by L-BFGS and Nelder-Mead steps of scipy from w and 0."""
     value, slope = PLAIN[loss.name]
     X64, cost = X.astype(np.float64), loss.cost.astype(np.float64)
+    own = np.ones(len(w))
+    own[-1] = not free
 
     def objective(v):
         r = (loss.target - loss.sign * (X @ v)).astype(np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
-            grad = v - X64.T @ (np.asarray(loss.sign, float) * cost * slope(r, loss.x))
-            return 0.5 * v @ v + np.sum(cost * value(r, loss.x)), grad.astype(np.float64)
+            grad = own * v - X64.T @ (np.asarray(loss.sign, float) * cost * slope(r, loss.x))
+            return 0.5 * v @ (own * v) + np.sum(cost * value(r, loss.x)), grad.astype(np.float64)
 
     found = []
     for start in (w.astype(np.float64), np.zeros(len(w))):
@@ -154,6 +158,26 @@ def least_hinge(X: np.ndarray, y: np.ndarray, cost: np.ndarray) -> np.ndarray:
     used = cost > 0
     rows = (X * y[:, None])[used]
     return box_dual(rows @ rows.T, cost[used]) @ rows
+
+
+def least_hinge_free(X: np.ndarray, y: np.ndarray, cost: np.ndarray) -> np.ndarray:
+    """The same without a penalty on the last weight, of a feature 1: w of a penalty of next to
+    nothing, or 0, and the best intercept for it, which is at a kink."""
+    used = np.flatnonzero(cost > 0)
+    X, y, cost = X[used], y[used], cost[used]
+    found = [np.zeros(X.shape[1], dtype=Long)]
+    if len(used) <= 400:
+        size = 1 + np.abs(X).max()
+        found.append(least_hinge(np.column_stack([X[:, :-1], 1e3 * size * X[:, -1]]), y, cost))
+    best, least = found[0], Long(np.inf)
+    for w in found:
+        p = X[:, :-1] @ w[:-1]
+        kinks = np.append(y - p, 0)[:: max(1, len(used) // 400)]
+        losses = np.array([cost @ np.maximum(0, 1 - y * (p + b)) for b in kinks])
+        value = w[:-1] @ w[:-1] / 2 + losses.min()
+        if value < least:
+            best, least = np.append(w[:-1], kinks[losses.argmin()]), value
+    return best
 
 
 def least_kernel_hinge(K: np.ndarray, y: np.ndarray, cost: np.ndarray) -> np.ndarray:

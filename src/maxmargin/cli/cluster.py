@@ -116,6 +116,8 @@ def _estimator(choices: Choices, callback: Callback | None) -> Any:
         return RankSVM(**common)
     bias = 1.0 if choices.bias is None else choices.bias
     common |= {"fit_intercept": bias > 0, "intercept_scaling": bias or 1.0}
+    if choices.kind in ("linear", "regression"):
+        common["intercept"] = choices.intercept
     if choices.kind == "regression":
         names = ("loss", "epsilon", "quantile", "delta", "non_crossing")
         given = {name: getattr(choices, name) for name in names}

@@ -166,7 +166,7 @@ def _more(system: str, flags: dict[str, str]) -> list[str]:
     if "n" in flags:
         fail("-n (nu) is for machines that are not here: use -c, the cost of errors")
     if "R" in flags:
-        fail("-R (an intercept that is not regularised) is not here: use a large bias, -B 100")
+        spoken += ["--intercept", "free"]
     if flags.get("M", "0") == "1":
         fail("-M 1 (one class against one) is for kernel machines here; linear ones are one "
              "against the rest: leave it out")  # fmt: skip

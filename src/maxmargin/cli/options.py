@@ -153,8 +153,6 @@ READING = (FORMAT, TARGET, ZERO_BASED, DTYPE, THREADS)
 REPORT = Option(
     "--report", "Also write a page of HTML about the model.", metavar="FILE", group=OUTPUT
 )
-FORCE = Option(
-    "--force", "Write over any file, even one that holds something else.", bool, False, group=OUTPUT
-)
+FORCE = Option("--force", "Write over any file, whatever it holds.", bool, False, group=OUTPUT)
 QUIET = Option("-q --quiet", "No progress and no summary.", bool, False, group=OUTPUT)
 JSON = Option("--json", "Print one JSON object to stdout.", bool, False, group=OUTPUT)

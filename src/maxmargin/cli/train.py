@@ -34,7 +34,6 @@ OPTIONS = (
 EXAMPLES = (
     ("train spam.svm", "a linear classifier, in spam.svm.model"),
     ("train churn.csv --target churned -c 0.1", "labels in a column of a table"),
-    ("train huge.svm --kind stream --memory 2GB", "a file larger than memory"),
 )
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from maxmargin.distributed import prediction
 from maxmargin.distributed.base import OnCluster
-from maxmargin.distributed.training import Fit, client_of, solve_classes
+from maxmargin.distributed.training import Fit, check_on_cluster, client_of, solve_classes
 from maxmargin.estimators import linear as local
 from maxmargin.estimators.base import parameters
 from maxmargin.parameters import one_of
-from maxmargin.training.choice import CLUSTER, Start, check_solver
+from maxmargin.training.choice import Start
 from maxmargin.training.fit import LinearPlan, Trained
 from maxmargin.training.linear import linear_model
 
@@ -59,7 +59,7 @@ class LinearSVC(OnCluster, local.LinearSVC):
 
     def _plan(self) -> LinearPlan:
         plan = super()._plan()
-        check_solver(plan.solver, CLUSTER)
+        check_on_cluster(plan)
         one_of("start", self.start, ("zero", "average"))
         return plan
 

@@ -9,10 +9,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.distributed import prediction
 from maxmargin.distributed.base import OnCluster
-from maxmargin.distributed.training import Fit, solve_values
+from maxmargin.distributed.training import Fit, check_on_cluster, solve_values
 from maxmargin.estimators import regression as local
 from maxmargin.estimators.base import parameters
-from maxmargin.training.choice import CLUSTER, Start, check_solver
+from maxmargin.training.choice import Start
 from maxmargin.training.fit import Trained
 from maxmargin.training.regression import RegressionPlan, regression_model
 
@@ -52,7 +52,7 @@ class LinearSVR(OnCluster, local.LinearSVR):
 
     def _plan(self) -> RegressionPlan:
         plan = super()._plan()
-        check_solver(plan.solver, CLUSTER, plan.loss)
+        check_on_cluster(plan)
         return plan
 
     def _train_on(self, fit: Fit, plan: RegressionPlan) -> Trained:

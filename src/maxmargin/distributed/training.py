@@ -36,12 +36,23 @@ from maxmargin.losses.pointwise import LossSpec
 from maxmargin.problem import Clock, Solution, Status
 from maxmargin.solvers.common.run import Interrupts, RowsLost, Stopped, catch_interrupts
 from maxmargin.solvers.linear import bundle
+from maxmargin.training.choice import CLUSTER, check_solver
 from maxmargin.training.fit import LinearPlan, in_threads
 from maxmargin.training.regression import RegressionPlan
 from maxmargin.training.targets import class_factors
 
 LEAST_TIME = 1e-9  # a time limit is above 0
 SIDE_BY_SIDE = 4  # problems at a time: each has a handful of vectors of one number per row
+
+
+def check_on_cluster(plan: LinearPlan) -> None:
+    """Refuse what the bundle loop over workers does not do."""
+    check_solver(plan.solver, CLUSTER, plan.loss)
+    if plan.has_free_intercept:
+        raise ValueError(
+            "intercept='free' is for rows in memory or on disk; on a cluster use "
+            "intercept='regularised' with a large intercept_scaling"
+        )
 
 
 def client_of(client: Any) -> Any:

@@ -308,7 +308,7 @@ class WithProbabilities(Probabilistic):
 
 @parameters
 class WithIntercept(Machine):
-    """The intercept is the weight of a constant feature, hence regularised."""
+    """The intercept is the weight of a constant feature."""
 
     fit_intercept: bool = True
     intercept_scaling: float = 1.0

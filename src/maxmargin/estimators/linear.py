@@ -18,6 +18,7 @@ class LinearClassifier(WithIntercept, Probabilistic):
 
     loss: str = "hinge"
     solver: str = "auto"
+    intercept: str = "regularised"
     random_state: Any = None
 
     _shown = ("coef", "intercept", "classes", "solver")
@@ -56,6 +57,9 @@ class LinearSVC(LinearClassifier):
     fit_intercept, intercept_scaling : bool, float
         The intercept is the weight of a constant feature of value `intercept_scaling`, hence
         regularised; a larger value regularises it less.
+    intercept : {"regularised", "free"}
+        "free": the intercept is not part of ``||w||^2``, as in LIBSVM and `sklearn.svm.SVC`, so
+        that a shift of the features changes nothing else. Not by solver "dual".
     class_weight : dict, "balanced" or None
     probability : bool, "sigmoid" or "isotonic"
         Whether to calibrate probabilities on held-out rows, for about the cost of another fit at

@@ -26,6 +26,7 @@ class Regressor(RegressorMixin, WithIntercept):
     delta: float = 1.0
     non_crossing: bool = False
     solver: str = "auto"
+    intercept: str = "regularised"
     random_state: Any = None
 
     _shown = ("solver",)
@@ -102,8 +103,10 @@ class LinearSVR(Regressor):
         As in `LinearSVC`.
     fit_intercept, intercept_scaling : bool, float
         The intercept is the weight of a constant feature of value `intercept_scaling`, hence
-        regularised; a larger value regularises it less. Targets far from 0 want a large one, or
-        their mean subtracted.
+        regularised; a larger value regularises it less. Targets far from 0 want a large one, a
+        free intercept, or their mean subtracted.
+    intercept : {"regularised", "free"}
+        "free": the intercept is not part of ``||w||^2``. Not by solver "dual".
 
     Attributes
     ----------

@@ -233,3 +233,26 @@ def bracketed_newton(
             guess = 0.5 * (low + high) if high < math.inf else 2 * k
         k = guess
     return k
+
+
+def bracketed_root(
+    slope_and_curvature: Callable[[float], tuple[float, float]], small: float
+) -> float:
+    """A k, of either sign, where an increasing function is at most `small` from 0, by Newton's
+    method from k = 0; where steps outrun what float64 tells apart, the last k."""
+    k, low, high, step = 0.0, -math.inf, math.inf, 1.0
+    for _ in range(200):
+        slope, curvature = slope_and_curvature(k)
+        if abs(slope) <= small:
+            break
+        low, high = (low, k) if slope > 0 else (k, high)
+        guess = k - slope / curvature if curvature > 0 else math.nan
+        if not low < guess < high:
+            if math.isfinite(low) and math.isfinite(high):
+                guess = 0.5 * (low + high)
+            else:
+                guess, step = k - math.copysign(step, slope), 2 * step
+        if guess in (k, low, high):
+            break
+        k = guess
+    return k

@@ -5,6 +5,9 @@ newton    arrays              pointwise   products, weighted Gram matrices
 dual      arrays              pointwise   single rows, the loss's dual
 ocas      arrays, files       any         products, a subgradient
 cpa       arrays, files       any         the same, without a line search
+
+All but "dual" take an intercept that is not regularised: there the dual variables add up to 0, and
+none can move alone.
 """
 
 from __future__ import annotations
@@ -43,18 +46,23 @@ class Solver:
     needs: str
     rows: tuple[str, ...] | None = None
     losses: tuple[str, ...] | None = None
+    free_intercept: bool = True
 
-    def takes(self, rows: str, loss: str) -> bool:
-        return (self.rows is None or rows in self.rows) and (
-            self.losses is None or loss in self.losses
+    def takes(self, rows: str, loss: str, free_intercept: bool) -> bool:
+        return (
+            (self.rows is None or rows in self.rows)
+            and (self.losses is None or loss in self.losses)
+            and (self.free_intercept or not free_intercept)
         )
 
 
 def _bundle(method: Literal["ocas", "cpa"]) -> Solve:
     def solve(rows, loss, settings, start):
-        from maxmargin.solvers.linear import bundle
+        from maxmargin.solvers.linear import bundle, free_intercept
 
         w0 = None if start is None else start.w
+        if settings.free_intercept:
+            return free_intercept.solve(rows, loss, settings, method, w0)
         return bundle.solve(rows, loss, settings, method=method, w0=w0)
 
     return solve
@@ -85,7 +93,13 @@ ARRAYS, BLOCKS, CLUSTER = "arrays in memory", "rows that stay on disk", "rows on
 POINTWISE = tuple(LOSSES)
 
 SOLVERS: dict[str, Solver] = {
-    "dual": Solver(_dual, "single rows in memory and a pointwise loss", (ARRAYS,), POINTWISE),
+    "dual": Solver(
+        _dual,
+        "single rows in memory, a pointwise loss and a regularised intercept",
+        (ARRAYS,),
+        POINTWISE,
+        free_intercept=False,
+    ),
     "ocas": Solver(_bundle("ocas"), "nothing but products and a subgradient"),
     "cpa": Solver(_bundle("cpa"), "nothing but products and a subgradient"),
     "newton": Solver(_newton, "rows in memory and a pointwise loss", (ARRAYS,), POINTWISE),
@@ -100,30 +114,36 @@ def solve_with(
     return solve(rows, loss, settings, start)
 
 
-def check_solver(name: Any, rows: str = ARRAYS, loss: str = "hinge") -> None:
+def check_solver(
+    name: Any, rows: str = ARRAYS, loss: str = "hinge", free_intercept: bool = False
+) -> None:
     """Refuse a solver that there is not, or that cannot work with these rows and this loss."""
     one_of("solver", name, ("auto", *SOLVERS))
-    if name == "auto" or SOLVERS[name].takes(rows, loss):
+    if name == "auto" or SOLVERS[name].takes(rows, loss, free_intercept):
         return
-    able = [other for other, solver in SOLVERS.items() if solver.takes(rows, loss)]
+    able = [other for other, solver in SOLVERS.items() if solver.takes(rows, loss, free_intercept)]
+    free = " with a free intercept" if free_intercept else ""
     advice = " or read the rows into memory (maxmargin.data.open)" if rows == BLOCKS else ""
     raise ValueError(
-        f"solver {name!r} needs {SOLVERS[name].needs}, but this is the {loss} loss on {rows}; "
+        f"solver {name!r} needs {SOLVERS[name].needs}, but this is the {loss} loss{free} on "
+        f"{rows}; "
         f"use one of auto, {', '.join(able)}{advice}"
     )
 
 
-def pick_solver(rows: Any, loss: Any, name: str = "hinge") -> str:
+def pick_solver(rows: Any, name: str = "hinge", free_intercept: bool = False) -> str:
     """What `auto` takes: a method, or "auto" where progress decides (`solvers.linear.progress`).
 
     Newton where it is cheaper than to begin with anything else, and for small problems, which take
     a millisecond either way: there the answer that needs no seed is better. Dual descent where
-    features are too many for Newton's linear systems.
+    features are too many for Newton's linear systems. With a free intercept always Newton.
     """
     from maxmargin.solvers.linear import newton, progress
 
     if not isinstance(rows, ArrayRows) or name not in POINTWISE:
         return "ocas"
+    if free_intercept:
+        return "newton"
     if rows.width > newton.DIRECT_WIDTH:
         return "dual"
     small = progress.newton_cost(rows) <= SMALL_COST

@@ -24,13 +24,15 @@ from maxmargin.data.cpus import granted_cpus
 from maxmargin.data.stream.blocks import BlockSource
 from maxmargin.data.stream.source_rows import Passes, SourceRows
 from maxmargin.losses.base import Loss
-from maxmargin.parameters import Options, not_negative, positive
+from maxmargin.parameters import Options, not_negative, one_of, positive
 from maxmargin.problem import Clock, Progress, Settings, Solution, Status
 from maxmargin.solvers.common.run import Interrupts, catch_interrupts
 from maxmargin.training.calibration import method_of
 from maxmargin.training.choice import ARRAYS, BLOCKS, Start, check_solver, pick_solver, solve_with
 
 MOST_SHARING = 16  # problems that share their passes over a file: each keeps planes of its own
+
+INTERCEPTS = ("regularised", "free")
 
 MakeLoss = Callable[[_core.Pool], Loss]
 
@@ -39,13 +41,15 @@ MakeLoss = Callable[[_core.Pool], Loss]
 class LinearPlan:
     """What a linear machine is to minimise, and how. Construction checks every value.
 
-    `bias` is the constant feature B of the intercept, 0 for no intercept.
+    `bias` is the constant feature B of the intercept, 0 for no intercept. `intercept` says whether
+    its weight is regularised; a free one has B = 1.
     """
 
     C: float = 1.0
     loss: str = "hinge"
     solver: str = "auto"
     bias: float = 1.0
+    intercept: str = "regularised"
     class_weight: Mapping | str | None = None
     probability: bool | str = False
     options: Options = field(default_factory=Options)
@@ -54,7 +58,18 @@ class LinearPlan:
         method_of(self.probability)
         positive("C", self.C)
         not_negative("bias", self.bias)
-        check_solver(self.solver, loss=self.loss)
+        one_of("intercept", self.intercept, INTERCEPTS)
+        if self.has_free_intercept and self.bias != 1:
+            raise ValueError(
+                f"intercept is 'free', but its constant feature is {self.bias:g}: a free intercept "
+                "has no scale and is always there; leave fit_intercept, intercept_scaling and "
+                "--bias out"
+            )
+        check_solver(self.solver, loss=self.loss, free_intercept=self.has_free_intercept)
+
+    @property
+    def has_free_intercept(self) -> bool:
+        return self.intercept == "free"
 
     def parameters(self) -> dict[str, Any]:
         """What a model file says of the fit: the problem, not what it was solved with."""
@@ -66,6 +81,7 @@ class LinearPlan:
             "max_iter": self.options.max_iter,
             "fit_intercept": self.bias > 0,
             "intercept_scaling": self.bias or 1.0,
+            "intercept": self.intercept,
             "class_weight": self.class_weight,
             "probability": self.probability,
             "random_state": self.options.seed or None,
@@ -125,6 +141,7 @@ class InMemory:
 
     def __init__(self, X: Any, plan: LinearPlan, interrupts: Interrupts) -> None:
         self.threads = useful_threads(plan.options.threads, entries_of(X))
+        self.free_intercept = plan.has_free_intercept
         self.rows = ArrayRows(X, plan.bias, _core.Pool(self.threads))
         self.n, self.d, self.width = self.rows.n, self.rows.d, self.rows.width
 
@@ -132,7 +149,7 @@ class InMemory:
         return min(self.threads, problems)
 
     def pick(self, loss: MakeLoss, name: str) -> str:
-        return pick_solver(self.rows, loss(self.rows.pool), name)
+        return pick_solver(self.rows, name, self.free_intercept)
 
     def solve(
         self, loss: MakeLoss, solver: str, settings: Settings, start: Start | None, alone: bool
@@ -206,7 +223,7 @@ def fit(
     """
     with catch_interrupts() as interrupts:
         place = place_of(X, plan, interrupts)
-        check_solver(plan.solver, place.kind, plan.loss)
+        check_solver(plan.solver, place.kind, plan.loss, plan.has_free_intercept)
         solver = place.pick(losses[0], plan.loss) if plan.solver == "auto" else plan.solver
         if starts is not None and not _fit_together(starts, place, len(losses)):
             starts = None
@@ -214,6 +231,7 @@ def fit(
 
         def solve_one(k: int, settings: Settings) -> Solution:
             start = None if starts is None else starts[k]
+            settings.free_intercept = plan.has_free_intercept
             solution = place.solve(losses[k], solver, settings, start, at_once == 1)
             return solution if plan.probability else _slim(solution)
 

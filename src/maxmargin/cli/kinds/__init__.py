@@ -93,6 +93,10 @@ BIAS = Option(
     "-B --bias", "Constant feature that carries the intercept; 0 or less: no intercept.", float,
     metavar="BIAS", said="1", read=lambda bias: max(bias, 0.0),
 )  # fmt: skip
+INTERCEPT = Option(
+    "--intercept", "The intercept is:", default="regularised",
+    choices=("regularised", "free"),
+)  # fmt: skip
 CLASS_WEIGHT = Option(
     "--class-weight", "Multiply C for a class; repeat it, or 'balanced'. -wLABEL W works too.",
     list[str], metavar="LABEL=W", check=check_weights,
@@ -142,7 +146,7 @@ _ENTRIES = (
         "linear",
         "classes apart by hyperplanes (the default)",
         ("spam.svm -c 0.1", "a linear SVM of one or more classes"),
-        (LOSS, SOLVER, BIAS, CLASS_WEIGHT, PROBABILITIES, SEED, FROM_DISK),
+        (LOSS, SOLVER, BIAS, INTERCEPT, CLASS_WEIGHT, PROBABILITIES, SEED, FROM_DISK),
         SOLVERS,
         searches=True,
     ),
@@ -162,7 +166,7 @@ _ENTRIES = (
             ),
             Option("--delta", "Where the Huber loss becomes linear.", float, metavar="X", said="1"),
             Option("--non-crossing", "Sort the quantiles of each row.", bool, False),
-            *(SOLVER, BIAS, SEED, FROM_DISK),
+            *(SOLVER, BIAS, INTERCEPT, SEED, FROM_DISK),
         ),
         SOLVERS,
         searches=True,

@@ -19,6 +19,9 @@ Inner loop: Newton steps on phi with a line search on predictions. Outer loop: o
 small beside the gap, nu <- u and sigma grows. The first steps are the expensive ones (every row is
 near the rounded kink) and need the least data, so they are made on samples of the rows.
 
+With a free intercept the last weight is not in ||w||^2. Each step moves it with the others, and
+then to where the b_i add up to 0, which the dual asks of them.
+
 Beyond `DIRECT_WIDTH` features the Newton system is solved by conjugate gradients.
 """
 
@@ -31,6 +34,7 @@ import numpy as np
 
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
+from maxmargin.losses.free_intercept import Shifts, balanced
 from maxmargin.losses.line_search import bracketed_newton
 from maxmargin.losses.pointwise import Pointwise
 from maxmargin.problem import Certificate, Settings, Solution
@@ -62,7 +66,7 @@ def solve(
     `start` is w, and u where it is known, of a neighbouring problem's solution.
     """
     run = Run(settings)
-    best = Best(rows, loss)
+    best = Best(rows, loss, settings.free_intercept)
     try:
         w, nu, sigma = np.zeros(rows.width), evenly(loss), SIGMA_START
         if start is not None:
@@ -71,14 +75,13 @@ def solve(
                 nu, sigma = loss.clipped(start[1]), SIGMA_WARM
         else:
             for step in sample_steps(rows):
-                w, sigma = approach(
-                    rows.subsample(step), loss.subsample(step), w, sigma, settings.tol
-                )
-        descend(Lagrangian(rows, loss, w, nu, sigma), best, run)
+                w, sigma = approach(rows.subsample(step), loss.subsample(step), w, sigma, settings)
+        descend(Lagrangian(rows, loss, w, nu, sigma, best.free), best, run)
     except _core.Stopped:
         run.stopped()
+    certificate = best.certify(rows, loss, run)
     a = np.where(loss.q < 0, -best.b, best.b)
-    return Solution(best.w, best.certify(rows, loss, run), run.history, a)
+    return Solution(best.w, certificate, run.history, a)
 
 
 def evenly(loss: Pointwise) -> np.ndarray:
@@ -89,7 +92,8 @@ def evenly(loss: Pointwise) -> np.ndarray:
 class Best:
     """The best primal and the best dual point seen; at first w = 0 and b = 0."""
 
-    def __init__(self, rows: ArrayRows, loss: Pointwise) -> None:
+    def __init__(self, rows: ArrayRows, loss: Pointwise, free: bool = False) -> None:
+        self.free = free  # whether the intercept is
         self.w, self.P = np.zeros(rows.width), loss.at_zero
         self.b, self.D = np.zeros(rows.n), 0.0
 
@@ -102,9 +106,18 @@ class Best:
     def certify(self, rows: ArrayRows, loss: Pointwise, run: Run) -> Certificate:
         """Both bounds from fresh passes over the data, also after a stop."""
         rows, loss = unstoppable(rows, loss)
-        P = 0.5 * norm2(self.w) + loss.value(rows.matvec(self.w))
+        P = 0.5 * norm2(penalised(self.w, self.free)) + loss.value(rows.matvec(self.w))
+        self.b = balanced(self.b) if self.free else self.b
         added, size = loss.dual_sum(loss.shares(self.b))
-        return run.certify(P, dual_bound(added, norm2(rows.rmatvec(self.b)), size))
+        v = rows.rmatvec(self.b)
+        if self.free:  # what rounding left of the sum of b
+            added -= abs(v[-1] * self.w[-1])
+        return run.certify(P, dual_bound(added, norm2(penalised(v, self.free)), size))
+
+
+def penalised(w: np.ndarray, free: bool) -> np.ndarray:
+    """The weights that ||w||^2 is of."""
+    return w[:-1] if free else w
 
 
 def sample_steps(rows: ArrayRows) -> list[int]:
@@ -116,12 +129,12 @@ def sample_steps(rows: ArrayRows) -> list[int]:
 
 
 def approach(
-    rows: ArrayRows, loss: Pointwise, w: np.ndarray, sigma: float, tol: float
+    rows: ArrayRows, loss: Pointwise, w: np.ndarray, sigma: float, settings: Settings
 ) -> tuple[np.ndarray, float]:
     """Solves the problem on a sample; its w, and the penalty to go on with."""
-    lagrangian = Lagrangian(rows, loss, w, evenly(loss), sigma)
-    best = Best(rows, loss)
-    descend(lagrangian, best, Run(Settings(tol=max(tol, 1e-3), max_iter=100)))
+    best = Best(rows, loss, settings.free_intercept)
+    lagrangian = Lagrangian(rows, loss, w, evenly(loss), sigma, best.free)
+    descend(lagrangian, best, Run(Settings(tol=max(settings.tol, 1e-3), max_iter=100)))
     return best.w, max(lagrangian.sigma / SIGMA_GROWTH, SIGMA_START)
 
 
@@ -144,9 +157,16 @@ class Lagrangian:
     """phi with its current w, multipliers and penalty."""
 
     def __init__(
-        self, rows: ArrayRows, loss: Pointwise, w: np.ndarray, nu: np.ndarray, sigma: float
+        self,
+        rows: ArrayRows,
+        loss: Pointwise,
+        w: np.ndarray,
+        nu: np.ndarray,
+        sigma: float,
+        free: bool = False,
     ) -> None:
-        self.rows, self.loss, self.pool = rows, loss, loss.pool
+        self.rows, self.loss, self.pool, self.free = rows, loss, loss.pool, free
+        self.shifts = Shifts(loss) if free else None
         self.w, self.nu, self.sigma = w, nu, sigma
         self.p = rows.matvec(w) if w.any() else np.zeros(rows.n)
         self.b, self.h = np.empty(rows.n), np.empty(rows.n)
@@ -159,16 +179,27 @@ class Lagrangian:
 
     def evaluate(self) -> None:
         """Gradient, both bounds, and which rows have curvature: one pass over the data."""
+        if self.shifts is not None:
+            self.balance(self.shifts)
         R, added, size, self.inner_rows = self.loss.core.proximal(
             self.nu, self.s, self.p, self.b, self.h, self.pool
         )
         v = self.rows.rmatvec(self.b)
-        v_squared = norm2(v)
         self.gradient = self.w - v
-        self.P = 0.5 * norm2(self.w) + R
+        if self.free:
+            self.gradient[-1] = -v[-1]
+        v_squared = norm2(penalised(v, self.free))
+        self.P = 0.5 * norm2(penalised(self.w, self.free)) + R
         # u shrunk by a factor in [0, 1] is feasible too
         self.scale = best_multiple(added, v_squared)
         self.D = dual_bound(self.scale * added, self.scale**2 * v_squared, self.scale * size)
+
+    def balance(self, shifts: Shifts) -> None:
+        """Moves the intercept to where the b_i add up to 0."""
+        k = shifts.best(self.p, self.nu, self.s)
+        if k != 0:
+            self.w = np.append(self.w[:-1], self.w[-1] + k)
+            self.p += k
 
     def is_minimised(self, gap: float) -> bool:
         """Whether it is time for other multipliers: never for a loss that is not rounded."""
@@ -190,7 +221,7 @@ class Lagrangian:
             self.sigma /= SIGMA_GROWTH**2
             self.steps = 1
             self.evaluate()
-        dw = -newton_direction(self.rows, self.h, self.inner_rows, self.gradient)
+        dw = -newton_direction(self.rows, self.h, self.inner_rows, self.gradient, self.free)
         dp = self.rows.matvec(dw)
         k = self.step_length(dw, dp)
         self.w = self.w + k * dw
@@ -198,7 +229,8 @@ class Lagrangian:
 
     def step_length(self, dw: np.ndarray, dp: np.ndarray) -> float:
         """k with ``|phi'(k)| <= phi'(0) / 10``, by Newton's method in one variable, bracketed."""
-        A0, B0, slope_at_0 = norm2(dw), inner(self.w, dw), inner(self.gradient, dw)
+        own, slope_at_0 = penalised(dw, self.free), inner(self.gradient, dw)
+        A0, B0 = norm2(own), inner(penalised(self.w, self.free), own)
 
         def slope_and_curvature(k: float) -> tuple[float, float]:
             slope, curvature = self.loss.core.along(self.nu, self.s, self.p, dp, k, self.pool)
@@ -222,16 +254,18 @@ def step_cost(rows: ArrayRows) -> float:
 
 
 def newton_direction(
-    rows: ArrayRows, h: np.ndarray, inner_rows: int, gradient: np.ndarray
+    rows: ArrayRows, h: np.ndarray, inner_rows: int, gradient: np.ndarray, free: bool = False
 ) -> np.ndarray:
-    """``(I + sum_i h_i x_i x_i^T)^-1 gradient``"""
+    """``(I + sum_i h_i x_i x_i^T)^-1 gradient``, where I has a 0 for a free intercept."""
+    identity = np.ones(rows.width)
+    identity[-1] = 0.0 if free and inner_rows > 0 else 1.0
     if rows.width > DIRECT_WIDTH:
-        return conjugate_gradients(lambda v: v + rows.hessian_product(h, v), gradient)
+        return conjugate_gradients(lambda v: identity * v + rows.hessian_product(h, v), gradient)
     every = max(1, inner_rows // hessian_rows(rows))
     ridge = 0.0
     while True:
         H, direction = rows.gram(h, every, for_direction=True), gradient.copy()
-        np.einsum("jj->j", H)[:] += 1.0 + ridge
+        np.einsum("jj->j", H)[:] += identity + ridge
         if _core.cholesky_solve(H, direction, rows.pool):
             return direction
         # collinear features of huge scale: positive definite on paper only
