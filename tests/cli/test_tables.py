@@ -283,3 +283,98 @@ def test_partitions_of_a_dask_dataframe_are_predicted_alike(run, tables):
     shuffled = tables[tables.columns[::-1]]
     found = model.decision_function(dataframe.from_pandas(shuffled, npartitions=3))
     np.testing.assert_array_equal(found.compute(), load_model("m").decision_function(tables))
+
+
+def people(n=60):
+    rng = np.random.default_rng(0)
+    ages = rng.integers(18, 80, n).tolist()
+    return [
+        (age, ("Rome", "Oslo")[k % 2], "yes" if age > 45 else "no") for k, age in enumerate(ages)
+    ]
+
+
+def write_people(path, rows, separator=",", **how):
+    lines = [separator.join(map(str, row)) for row in [("age", "city", "bought"), *rows]]
+    path.write_text("\n".join(lines) + "\n", **how)
+
+
+def test_all_lines_with_a_wrong_number_of_fields_are_told_together(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = people()
+    rows[5], rows[8] = (30, "Rome"), (30, "Rome", "yes", "more")
+    write_people(tmp_path / "p.csv", rows)
+    said = run("train", "p.csv", "m", "--target", "bought").stderr
+    assert "p.csv:7: found 2 fields; expected 3" in said
+    assert "also line 10: found 4 fields; expected 3" in said and not (tmp_path / "m").exists()
+
+
+def test_words_in_columns_of_numbers_are_told_together(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [(age, "word" if k in (3, 20, 31) else 1, y) for k, (age, _, y) in enumerate(people())]
+    write_people(tmp_path / "p.csv", rows)
+    said = run("train", "p.csv", "m", "--target", "bought", "--encode", "none").stderr
+    assert "p.csv:5: column 'city': found 'word'; expected a number" in said
+    assert "line 22: column 'city': found 'word'" in said and "line 33: " in said
+
+
+def test_no_more_than_ten_faults_are_told(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_people(tmp_path / "p.csv", [(*row, 1) for row in people()])
+    write_people(tmp_path / "p.csv", [*people(2), *[(*row, 1) for row in people()]])
+    said = run("train", "p.csv", "m", "--target", "bought").stderr
+    assert said.count("found 4 fields") == 10 and "; and more" in said
+
+
+def test_faults_of_svmlight_text_are_told_together(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{k % 2} 1:{k}" for k in range(30)]
+    lines[4], lines[9], lines[20] = "x 1:2", "1 3:1 2:1", "1 a:3"
+    (tmp_path / "p.svm").write_text("\n".join(lines) + "\n")
+    said = run("train", "p.svm", "m").stderr
+    assert "p.svm:5: found label 'x'" in said
+    assert "also line 10: found index 2 after index 3" in said and "also line 21: " in said
+
+
+def test_rows_without_a_target_are_told_together(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [(a, c, "" if k in (4, 9, 11) else y) for k, (a, c, y) in enumerate(people())]
+    write_people(tmp_path / "p.csv", rows)
+    said = run("train", "p.csv", "m", "--target", "bought").stderr
+    assert "p.csv:6: column 'bought'" in said and "also in row 10, 12" in said
+
+
+@pytest.mark.parametrize("more", [(), ("--from-disk",)], ids=["memory", "disk"])
+def test_a_word_among_numbers_at_prediction_is_named_with_file_and_line(
+    run, tmp_path, monkeypatch, more
+):
+    monkeypatch.chdir(tmp_path)
+    write_people(tmp_path / "p.csv", people())
+    assert run("train", "p.csv", "m", "--target", "bought").exit_code == 0
+    rows = [("old" if k == 7 else a, c, y) for k, (a, c, y) in enumerate(people())]
+    write_people(tmp_path / "new.csv", rows)
+    said = run("predict", "new.csv", "m", "labels.txt", *more).stderr
+    assert "new.csv:9: column 'age': found 'old'; expected a number" in said
+
+
+def test_text_that_is_no_utf_8_is_answered_with_what_to_do(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [(a, "Köln", y) for a, _, y in people()]
+    write_people(tmp_path / "p.csv", rows, encoding="latin-1")
+    said = run("train", "p.csv", "m", "--target", "bought").stderr
+    assert "column 'city' holds bytes that are no UTF-8" in said and "iconv" in said
+
+
+def test_labels_that_are_all_the_same_are_named_with_the_file(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_people(tmp_path / "p.csv", [(a, c, "yes") for a, c, _ in people()])
+    said = run("train", "p.csv", "m", "--target", "bought").stderr
+    assert "p.csv: found one class only, yes, in all 60 rows" in said and "--target" in said
+
+
+def test_ids_come_from_any_csv_that_can_be_read(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_people(tmp_path / "p.csv", people(), separator=";", encoding="utf-16")
+    assert run("train", "p.csv", "m", "--target", "bought").exit_code == 0
+    done = run("predict", "p.csv", "m", "--out", "labels.csv", "--id", "city")
+    assert done.exit_code == 0, done.stderr
+    assert (tmp_path / "labels.csv").read_text().startswith('"city","label"\n"Rome",')

@@ -106,6 +106,12 @@ def classes_of(dataset: Dataset) -> np.ndarray:
     import numpy as np
 
     y = labels_of(dataset)
+    if len(y) and (y == y[0]).all():
+        raise ValueError(
+            f"{dataset.source}: found one class only, {y[0]}, in all {len(y)} rows; expected two "
+            "or more: name the column of labels with --target, or train real values with --kind "
+            "regression"
+        )
     if y.dtype.kind == "f":
         whole = y == np.rint(y)
         if not whole.all():

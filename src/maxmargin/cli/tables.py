@@ -90,7 +90,7 @@ def pieces_for(
             "Parquet or Arrow"
         )
     stage.total = rows.n
-    for block in rows.blocks():
+    for block in rows.warned():
         yield Dataset(block.X, block.y, qid=block.qid, weight=block.weight, source=rows.name)
 
 

@@ -10,6 +10,10 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from maxmargin.data import write_atomically
+from maxmargin.data.cpus import granted_cpus
+from maxmargin.data.formats.columns import Wanted
+from maxmargin.data.formats.content import read
+from maxmargin.data.formats.csv_text import CsvText
 
 if TYPE_CHECKING:
     from maxmargin.cli.fitting import Predictions
@@ -52,8 +56,8 @@ def _ids(source: str, column: str, n: int) -> Any:
         if parquet:
             ids = pa.parquet.read_table(source, columns=[column]).column(column)
         else:
-            convert = pa.csv.ConvertOptions(include_columns=[column])
-            ids = pa.csv.read_csv(source, convert_options=convert).column(column)
+            text = CsvText(source, read(source), Wanted(target=False))
+            ids = text.table({}, granted_cpus()).column(column)
     except (pa.ArrowException, KeyError) as error:
         raise ValueError(
             f"{source}: found no column {column!r} for --id (of a CSV or Parquet file)"

@@ -81,10 +81,14 @@ class EncodedSource:
         words = Words(place_of(self._source))  # the fit has warned of what they are
         return self.encoder.transform_batch(Batch(first, batch), words)
 
-    def tables(self) -> Iterator[Dataset]:
-        """Rows as they are, for a model that encodes them."""
+    def warned(self) -> Iterator[Block]:
+        """The blocks of one pass, then a warning of values that are not of their column's kind."""
+        words = Words(place_of(self._source))
         for first, batch in self._source.batches():
-            yield with_table(self._source, first, batch, self.encoder.inputs)
+            known = self._source.metadata(first, batch)
+            X = self.encoder.transform_batch(Batch(first, batch), words)
+            yield Block(first, X, known.y, weight=known.weight, qid=known.qid)
+        words.warn()
 
 
 def open_encoded(

@@ -68,6 +68,12 @@ def is_date(kind: pa.DataType) -> bool:
 
 def check_type(name: str, kind: pa.DataType, place: str) -> None:
     """Refuse columns whose values are neither numbers nor dates nor text."""
+    if pa.types.is_binary(kind):
+        raise DataError(
+            f"{place}: column {name!r} holds bytes that are no UTF-8; expected text in UTF-8 or "
+            "UTF-16; save the file as UTF-8 (iconv -f latin1 -t utf-8), or leave the column out "
+            "(--drop)"
+        )
     plain = pa.types.is_boolean(kind) or pa.types.is_null(kind)
     if not (plain or is_number(kind) or is_date(kind) or is_text(kind)):
         raise DataError(

@@ -23,6 +23,7 @@ from maxmargin.data.formats.columns import (
     choose,
 )
 from maxmargin.data.formats.content import Content
+from maxmargin.data.formats.csv_faults import faults, told
 from maxmargin.data.formats.detect import delimiter_of, first_lines
 from maxmargin.data.formats.pieces import LINE_END, pieces
 from maxmargin.data.formats.tables import ROWS_AT_ONCE, Filled
@@ -106,13 +107,13 @@ def labels_as(column: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> Any:
 class CsvText:
     """CSV text together with what its first line tells."""
 
-    def __init__(self, name: str, content: Content, wanted: Wanted) -> None:
-        self.name, self.content = name, content
+    def __init__(self, name: str, content: Content, wanted: Wanted, whole: bool = True) -> None:
+        self.name, self.content, self._whole = name, content, whole
         line = first_lines(content, 1)
         if not line:
             raise DataError(f"{name}: found no rows; expected at least one")
         self.delimiter = delimiter_of(line[0]) or ","
-        fields = _fields(line[0], self.delimiter)
+        self.fields = fields = _fields(line[0], self.delimiter)
         self.words = [bool(field and not _NUMERAL.fullmatch(field)) for field in fields]
         known = {*TARGET_NAMES, QID_NAME, WEIGHT_NAME} | {n.lower() for n in wanted.names()}
         self.has_names = any(field.lower() in known for field in fields) or all(
@@ -156,7 +157,7 @@ class CsvText:
         except (pa.ArrowException, UnicodeDecodeError) as error:
             if threads > 1:
                 return self.table(types, 1)  # one thread knows the row of the fault
-            raise self.fault(error, self.schema().names) from error
+            raise self.fault(error, self.schema().names, types) from error
 
     def reader(self) -> Any:
         """The text from its beginning."""
@@ -168,8 +169,10 @@ class CsvText:
             return iter([self.content.memory])
         return pieces(self.name, LINE_END)
 
-    def fault(self, error: Exception, names: list[str]) -> DataError:
-        """What pyarrow complained about, with the line."""
+    def fault(
+        self, error: Exception, names: list[str], types: dict[str, pa.DataType] | None = None
+    ) -> DataError:
+        """What pyarrow complained about, with the line, and what else is wrong with the text."""
         name = self.name
         if found := _CONVERSION.search(str(error)):
             column = names[int(found[1])]
@@ -177,16 +180,29 @@ class CsvText:
             return DataError(
                 f"{name}:{line}: column {column!r}: found {found[3]!r}; expected a number; correct "
                 "the value, encode the column as numbers or drop it"
+                f"{self.other_faults(line, names, types)}"
             )
         if found := _WIDTH.search(str(error)):
             line = self._line(int(found[1] or 1))
             return DataError(
                 f"{name}:{line}: found {found[3]} fields; expected {found[2]} as on the first line;"
                 " correct the line (a cut-off last line means the file is incomplete)"
+                f"{self.other_faults(line, names, types)}"
             )
         if "straddling object" in str(error):
             return line_too_long(name, longest_line(_BLOCK))
         return DataError(f"{name}: cannot be read as CSV: {error}; check the file")
+
+    def other_faults(
+        self, line: int, names: list[str], types: dict[str, pa.DataType] | None
+    ) -> str:
+        """The faults besides the one on a line, where all of the text is at hand."""
+        if not self._whole:
+            return ""
+        numbers = [n for n, kind in (types or {}).items() if not pa.types.is_string(kind)]
+        names = names or self.fields
+        found = faults(self.content, self.delimiter, names, numbers, _is_number)
+        return told(found, line)
 
     def line_of_row(self, row: int) -> int:
         """The line of a data row counted from 0."""
@@ -203,6 +219,10 @@ class CsvText:
             last = before + (int(lines[-1]) + 1 if len(lines) else 0)
             before += int(np.count_nonzero(text == ord("\n")))
         return last
+
+
+def _is_number(text: str) -> bool:
+    return text in _MISSING or _NUMERAL.fullmatch(text) is not None
 
 
 def _fields(line: str, delimiter: str) -> list[str]:

@@ -41,7 +41,8 @@ def read(
         parts = _parsed(content, np.dtype(dtype), base, n_features, pool, longest_line())
     except _core.InvalidInput as error:
         content.check_unchanged()
-        raise DataError(f"{content.name}:{error}") from None
+        others = _other_faults(content, int(str(error).partition(":")[0]), base)
+        raise DataError(f"{content.name}:{error}{others}") from None
     content.check_unchanged()
     values, indices, starts, d, labels, qid, index_base = parts
     X = sp.csr_matrix((values, indices, starts), shape=(len(labels), d), copy=False)
@@ -56,6 +57,32 @@ def _parsed(content: Content, dtype: np.dtype, *options: Any) -> tuple:
     with open(content.name, "rb", buffering=0) as file:
         read_file = getattr(_core, f"read_svmlight_file_{dtype}")
         return read_file(file.fileno(), begin, content.size - begin, *options)
+
+
+MOST_FAULTS = 10  # that are told
+SEARCHED = 1 << 26  # bytes of a file with a fault in which others are looked for
+
+
+def _other_faults(content: Content, line: int, base: int | None) -> str:
+    """Faults after that on a line: people mend them together."""
+    memory = content.memory
+    if memory is None:
+        memory = np.fromfile(content.name, np.uint8, SEARCHED)
+    ends = np.flatnonzero(memory[:SEARCHED] == ord("\n"))
+    pool = _core.Pool(1, _core.Stop())
+    found: list[str] = []
+    while line <= len(ends) and len(found) < MOST_FAULTS:
+        begin = ends[line - 1] + 1
+        try:
+            rest = memory[begin : ends[-1] + 1]
+            _core.read_svmlight_float32(rest, base, None, pool, longest_line())
+            break
+        except _core.InvalidInput as error:
+            number, _, what = str(error).partition(": ")
+            line += int(number)
+            found.append(f"line {line}: {what.rpartition('; ')[0]}")
+    more = "; and more" if len(found) == MOST_FAULTS else ""
+    return "".join(f"; also {fault}" for fault in found[: MOST_FAULTS - 1]) + more
 
 
 def write(dataset: Dataset, file: IO[bytes], *, zero_based: bool, pool: _core.Pool) -> None:

@@ -206,7 +206,7 @@ class Filled:
         for j, position in enumerate(self.features):
             column = decoded(batch.column(position), self.name, self.packed)
             if column.null_count:
-                self._missing(self.roles.features[j], at + _first(column.is_null()))
+                self._missing(self.roles.features[j], [at + _rows(column.is_null())[0]])
             if pa.types.is_decimal(column.type):
                 column = column.cast(pa.float64())
             with np.errstate(over="ignore"):
@@ -216,7 +216,7 @@ class Filled:
             row, j = np.argwhere(~finite)[0]
             found = batch.column(self.features[j])[int(row)].as_py()
             if found != found:
-                self._missing(self.roles.features[j], at + int(row))
+                self._missing(self.roles.features[j], [at + int(row)])
             self._fail(
                 self.roles.features[j],
                 at + int(row),
@@ -230,7 +230,7 @@ class Filled:
             values = pc.utf8_trim_whitespace(values)
             empty = pc.equal(values, "")
             if pc.any(empty).as_py():
-                self._missing(column, _first(empty))
+                self._missing(column, _rows(empty))
             return text_array(values, self.name, self.packed)
         if pa.types.is_integer(values.type):
             return values.cast(pa.int64()).to_numpy()
@@ -254,7 +254,7 @@ class Filled:
     def _whole(self, column: str) -> pa.Array:
         values = pa.concat_arrays(self.others[column])
         if values.null_count:
-            self._missing(column, _first(values.is_null()))
+            self._missing(column, _rows(values.is_null()))
         return values
 
     def _finite(self, column: str, values: pa.Array) -> np.ndarray:
@@ -267,10 +267,11 @@ class Filled:
             )
         return numbers
 
-    def _missing(self, column: str, row: int) -> NoReturn:
-        self._fail(
-            column, row, "found no value; expected a number or label; fill in or drop the row"
-        )
+    def _missing(self, column: str, rows: list[int]) -> NoReturn:
+        others = [str(self.first_row + row + 1) for row in rows[1:10]] + ["..."] * (len(rows) > 10)
+        more = f"; also in row {', '.join(others)}" * bool(others)
+        told = "found no value; expected a number or label; fill in or drop the row"
+        self._fail(column, rows[0], told + more)
 
     def _fail(self, column: str, row: int, message: str) -> NoReturn:
         place = self.name
@@ -280,8 +281,8 @@ class Filled:
         raise DataError(f"{place}: column {column!r}, row {row + 1}: {message}")
 
 
-def _first(mask: pa.Array) -> int:
-    return pc.index(mask, True).as_py()
+def _rows(mask: pa.Array) -> list[int]:
+    return pc.indices_nonzero(mask).to_pylist()
 
 
 def write_csv(dataset: Dataset, file: IO[bytes]) -> None:

@@ -274,7 +274,7 @@ class _CsvStream(CsvText):
     def __init__(self, path: str, wanted: Wanted) -> None:
         with Unpacked(path) as stream:
             head = np.frombuffer(stream.read(HEAD), np.uint8)
-        super().__init__(path, Content(path, head), wanted)
+        super().__init__(path, Content(path, head), wanted, whole=False)
 
     def reader(self) -> Any:
         return pa.PythonFile(Unpacked(self.name), "r")
