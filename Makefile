@@ -26,7 +26,7 @@ CORE_TESTS  := tests/core tests/losses tests/property tests/solvers tests/data/t
   --deselect tests/solvers/test_wide_planes.py::test_threads_do_not_change_the_answer
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage refute asan tsan fuzz lint format bench wheel docs clean
+.PHONY: help demo test coverage refute asan tsan fuzz lint format bench reproduce wheel docs clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -120,6 +120,9 @@ format: $(VENV)/.installed-dev      ## let the formatters settle taste
 bench: $(VENV)/.installed-bench     ## 20 minutes: time to a precision beside the peers on PyPI, our losses first
 	$(BIN)/python -m benchmarks.run --minutes 10 --cap 10 --out build/bench
 	$(BIN)/python -m benchmarks.unseen --minutes 8 --cap 3 --repeats 1 --out build/bench/unseen
+
+reproduce: $(VENV)/.installed-bench  ## the tables and figures of the five papers, as pages in docs/papers (QUICK=1: ten minutes)
+	$(BIN)/python -m benchmarks.papers all $(if $(QUICK),--quick)
 
 $(VENV)/.installed-docs: $(VENV)/.installed
 	$(EDITABLE) '.[docs]'

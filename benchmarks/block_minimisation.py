@@ -21,9 +21,10 @@ import scipy.sparse as sp
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
 from maxmargin.data.stream.blocks import BlockSource
+from maxmargin.losses.pointwise import Hinge
 
 EPOCHS = 10  # on each block, as in both papers
-EPOCHS_A_LOOK = 3  # after so many, rows that were set aside wrongly come back
+EPOCHS_A_CHECK = 3  # after so many, rows that were set aside wrongly come back
 Snapshot = Callable[[np.ndarray], None]
 
 
@@ -61,14 +62,14 @@ def selective_block_minimisation(
 def descend(X, y: np.ndarray, ids: np.ndarray, C: float, alpha: np.ndarray, w: np.ndarray) -> None:
     """Epochs over the rows of one block; the steps of all other rows stay in w."""
     rows = ArrayRows(X)
-    a = alpha[ids]
-    descent = _core.DualDescent(rows.core, C * y, a, w, 0)
+    u = alpha[ids]
+    descent = _core.DualDescent(rows.core, Hinge(y, C, rows.pool).core, u, w, 0)
     for epoch in range(EPOCHS):
-        if epoch % EPOCHS_A_LOOK == 0:
-            descent.look(rows.matvec(w), rows.pool)
+        if epoch % EPOCHS_A_CHECK == 0:
+            descent.check_gap(rows.matvec(w), rows.pool)
         descent.epoch(rows.pool)
-    descent.copy_dual(a)
-    alpha[ids] = a
+    descent.copy_dual(u)
+    alpha[ids] = u
 
 
 def nearest(X, y: np.ndarray, ids: np.ndarray, w: np.ndarray, memory: int):
@@ -99,4 +100,6 @@ def joined(parts: list) -> tuple:
 
 
 def size(X) -> int:
-    return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    if sp.issparse(X):
+        return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    return X.nbytes

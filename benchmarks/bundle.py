@@ -18,10 +18,10 @@ from maxmargin.solvers.linear import bundle
 
 # Where the loop spends its time, told from outside: the functions it calls, by file.
 PHASES = {
-    ("arrays.py", "predict"): "products",
-    ("arrays.py", "combine"): "products",
-    ("hinge.py", "search"): "line search",
-    ("hinge.py", "evaluate"): "loss",
+    ("arrays.py", "matvec"): "products",
+    ("arrays.py", "rmatvec"): "products",
+    ("pointwise.py", "search"): "line search",
+    ("pointwise.py", "evaluate"): "loss",
     ("reduced_qp.py", "add"): "reduced QP",
     ("reduced_qp.py", "minimise"): "reduced QP",
     ("reduced_qp.py", "drop_idle"): "reduced QP",

@@ -1,0 +1,136 @@
+"""What a reproduced table or figure is, where its numbers are kept, and which ones there are."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import datasets, machine
+from benchmarks.paths import BUILD
+
+HOLDS, DIFFERS, FAILS = "holds", "holds with a difference", "does not hold here"
+
+
+@dataclass
+class Table:
+    caption: str
+    header: list[str]
+    rows: list[list[Any]]
+
+
+@dataclass
+class Curves:
+    """Lines of one picture, by name: x and y."""
+
+    title: str
+    x: str
+    y: str
+    lines: dict[str, tuple[list[float], list[float]]]
+    log: str = ""  # axes with a logarithmic scale: "x", "y" or "xy"
+
+
+@dataclass
+class Found:
+    """What a run of an item found: a sentence, a verdict, and the numbers behind them."""
+
+    sentence: str
+    verdict: str
+    tables: list[Table] = field(default_factory=list)
+    curves: list[Curves] = field(default_factory=list)
+    seconds: float = 0.0
+    quick: bool = False
+    machine: str = ""
+
+
+@dataclass(frozen=True)
+class Given:
+    """The data, and how much may be done with it."""
+
+    folder: Path | None
+    quick: bool
+    threads: int
+
+    def load(self, name: str, rows: int | None = None) -> tuple[Any, np.ndarray]:
+        return datasets.load(name, self.folder, BUILD / "data", rows)
+
+    def pick(self, quick: Any, whole: Any) -> Any:
+        return quick if self.quick else whole
+
+
+@dataclass(frozen=True)
+class Item:
+    """A table or figure of a paper, and the function that makes it again.
+
+    `says` is the paper's finding, `differs` why ours may be another; without `run` the item is not
+    possible here, and `differs` is the reason.
+    """
+
+    paper: str
+    name: str
+    says: str
+    differs: str
+    needs: tuple[str, ...] = ()
+    run: Callable[[Given], Found] | None = None
+
+    @property
+    def file(self) -> str:
+        return f"{self.paper}-{self.name.lower().replace(' ', '-').replace(',', '')}.json"
+
+
+ITEMS: list[Item] = []
+
+
+def item(paper: str, name: str, says: str, differs: str = "", needs: tuple[str, ...] = ()):
+    """Marks the function that makes a table or figure again."""
+
+    def mark(run: Callable[[Given], Found]) -> Callable[[Given], Found]:
+        ITEMS.append(Item(paper, name, says, differs, needs, run))
+        return run
+
+    return mark
+
+
+def absent(paper: str, name: str, says: str, why: str) -> None:
+    """Lists a table or figure that cannot be made here."""
+    ITEMS.append(Item(paper, name, says, why))
+
+
+def missing_data(needed: Item, given: Given) -> list[str]:
+    return [name for name in needed.needs if not datasets.SETS[name].present(given.folder)]
+
+
+def run(asked: Item, given: Given, kept: Path, again: bool) -> Found | None:
+    """The item's numbers: those of an earlier run that was as thorough, or fresh ones."""
+    path = kept / asked.file
+    if path.is_file() and not again:
+        found = read(path)
+        if given.quick or not found.quick:
+            return found
+    if asked.run is None or missing_data(asked, given):
+        return None
+    began = time.perf_counter()
+    found = asked.run(given)
+    found.seconds, found.quick = time.perf_counter() - began, given.quick
+    found.machine = machine.sentence(machine.describe(given.threads))
+    kept.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(dataclasses.asdict(found), indent=1, default=float))
+    return read(path)
+
+
+def read(path: Path) -> Found:
+    kept = json.loads(path.read_text())
+    kept["tables"] = [Table(**table) for table in kept["tables"]]
+    kept["curves"] = [Curves(**curves) for curves in kept["curves"]]
+    return Found(**kept)
+
+
+def exponent(x: list[float], y: list[float]) -> float:
+    """The p of ``y ~ x^p``, by least squares on logarithms."""
+    return float(np.polyfit(np.log(x), np.log(np.maximum(y, 1e-12)), 1)[0])
