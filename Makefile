@@ -26,7 +26,7 @@ CORE_TESTS  := tests/core tests/losses tests/property tests/solvers tests/data/t
   --deselect tests/solvers/test_wide_planes.py::test_threads_do_not_change_the_answer
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage refute asan tsan fuzz lint format bench reproduce wheel docs clean
+.PHONY: help demo test coverage refute asan tsan fuzz lint stub format bench reproduce wheel docs clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -112,6 +112,9 @@ lint: $(VENV)/.installed-dev        ## ruff, mypy and clang-format, changing not
 	$(BIN)/clang-format --dry-run --Werror $$(find core bindings -name '*.cpp' -o -name '*.hpp')
 	$(if $(shell command -v clang++),find core -name '*.cpp' | xargs -P 2 -n 1 clang++ -fsyntax-only \
 	  -std=c++20 -fopenmp-simd -Icore -Wall -Wextra -Wconversion -Wshadow -Werror)
+
+stub: $(VENV)/.installed-dev         ## write down the signatures of the compiled core (src/maxmargin/_core.pyi)
+	$(BIN)/python -m nanobind.stubgen --quiet -m maxmargin._core -o src/maxmargin/_core.pyi
 
 format: $(VENV)/.installed-dev      ## let the formatters settle taste
 	$(BIN)/ruff check --fix . ; $(BIN)/ruff format .

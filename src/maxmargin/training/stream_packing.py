@@ -131,6 +131,7 @@ class Packing:
         X: Any = self._compact(first.X)
         core = features.in_core(X.shape[1]) if features is not None else None
         if isinstance(X, Strings):
+            assert core is not None  # `check_source` refuses strings without a feature map
             self.format = _core.string_format(bias, core)
         else:
             self.format = _core.row_format(view(X, bias), bias, core)

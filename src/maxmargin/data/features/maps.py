@@ -63,7 +63,7 @@ class WeightedDegree(FeatureMap):
         found = bytes(np.flatnonzero(stats.letters).tolist()).decode("latin-1")
         return replace(self, length=length, alphabet=self.alphabet or found)
 
-    def in_core(self, d: int) -> _core.FeatureMap:
+    def in_core(self, d: int) -> _core.WeightedDegree:
         if self.length is None or self.alphabet is None:
             raise ValueError(
                 "the map has seen no strings yet: call fitted(Stats().add(strings)) first"

@@ -117,7 +117,8 @@ def _page_at(read: Read, at: int, size: int) -> _Page:
     room = 256
     while True:
         head = read(at, min(room, size - at))
-        if (found := _core.read_parquet_page(head)) is not None:
+        found: Any = _core.read_parquet_page(head)
+        if found is not None:
             return _Page(*found)
         if len(head) < room or room >= _LONGEST_HEAD:
             raise ValueError("the head of a page is incomplete")

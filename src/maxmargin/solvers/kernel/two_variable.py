@@ -124,9 +124,11 @@ class BinaryProblem:
     def __post_init__(self) -> None:
         self.y = np.ascontiguousarray(self.y, dtype=np.float64)
         self.s = np.ascontiguousarray(self.s, dtype=np.float64)
-        if self.ranges is None:
-            self.ranges = np.array([[0, self.source.n]])
-        self.ranges = np.ascontiguousarray(self.ranges, dtype=np.int64)
+
+    def taking_part(self) -> np.ndarray:
+        """The ranges, all points if none were given."""
+        ranges = [[0, self.source.n]] if self.ranges is None else self.ranges
+        return np.ascontiguousarray(ranges, dtype=np.int64)
 
 
 # ---------------------------------------------------------------- one problem along a line of C
@@ -152,7 +154,7 @@ class Line:
         if isinstance(problem.source, PartialSource) and method.reads_everywhere:
             problem.source.fill(pool)
         self.rows = problem.source.rows
-        self.ranges = problem.ranges
+        self.ranges = problem.taking_part()
         self.y = problem.y
         self.q = problem.y * problem.s  # c_i = C q_i
         self.total = float(np.abs(self.q).sum())
