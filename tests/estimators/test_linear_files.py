@@ -33,10 +33,10 @@ def test_a_file_in_the_place_of_arrays(demo, name):
     assert there.score(folder / "test.svm") == there.score(test.X, test.y) > 0.84
 
 
-def test_auto_takes_ocas_and_models_are_saved_as_usual(demo, tmp_path):
+def test_auto_takes_newton_for_few_features_and_models_are_saved_as_usual(demo, tmp_path):
     folder, _, test = demo
     model = LinearSVC(C=0.1).fit(str(folder / "*.arrow"))  # a glob
-    assert model.solver_ == "ocas"
+    assert model.solver_ == "newton"
     model.save(tmp_path / "model")
     assert np.array_equal(load(tmp_path / "model").predict(test.X), model.predict(test.X))
 

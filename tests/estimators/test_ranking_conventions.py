@@ -120,7 +120,7 @@ def test_answers_do_not_depend_on_threads_or_form(make):
 def test_solvers_for_pointwise_losses_are_refused(make):
     X, y = problem(20)
     model = make(solver="newton")
-    with pytest.raises(ValueError, match=r"needs rows in memory and a pointwise.*auto, ocas, cpa"):
+    with pytest.raises(ValueError, match=r"needs a pointwise.*auto, ocas, cpa"):
         model.fit(X, target(model, y))
 
 

@@ -8,8 +8,8 @@ from maxmargin import _core, data
 from maxmargin.data.arrays import ArrayRows
 from maxmargin.data.stream.source_rows import Passes, Product, SourceRows, read_metadata
 from maxmargin.losses import Hinge
-from maxmargin.problem import Status
-from maxmargin.solvers.linear import bundle
+from maxmargin.problem import Settings, Status
+from maxmargin.solvers.linear import bundle, newton
 from maxmargin.training.linear import train
 
 from ..plans import linear_plan
@@ -69,7 +69,7 @@ def test_products_do_not_depend_on_the_number_of_threads(stored):
 
 
 @pytest.mark.parametrize("classes", [2, 4])
-@pytest.mark.parametrize("solver", ["ocas", "cpa"])
+@pytest.mark.parametrize("solver", ["newton", "ocas", "cpa"])
 @pytest.mark.parametrize("options", [{}, {"bias": 0.0}, {"class_weight": "balanced", "bias": 3.0}])
 def test_the_optimum_is_that_in_memory(stored, classes, solver, options):
     X, y = problem(classes)
@@ -109,6 +109,33 @@ def test_classes_share_their_passes(stored):
     assert len(passes_made) < sum(products) / 2
 
 
+def test_newton_reads_a_file_twice_a_step(stored):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(6000, 4))
+    y = np.where(X @ [1, -2, 0.5, 0] + rng.normal(size=6000) > 0, 1.0, -1.0)
+    passes = Passes(stored(X, y), 1.0, _core.Pool(2))
+    rows = SourceRows(passes, passes.pool)
+    loss = Hinge(y, 1.0, passes.pool)
+    assert newton.sample_steps(rows)  # so that the start on a sample is counted too
+    solution = newton.solve(rows, loss, Settings(tol=1e-6))
+    certificate = solution.certificate
+    assert certificate.relative_gap <= 1e-6
+    updates = 12  # of multipliers, at most: another pass each
+    assert passes.count <= 2 * certificate.n_iter + updates + 4
+    there = newton.solve(ArrayRows(X, 1.0, passes.pool), loss, Settings(tol=1e-6)).certificate
+    assert certificate.primal == pytest.approx(there.primal, rel=2e-6)
+
+
+def test_columns_of_any_scale_are_solved_from_disk(stored):
+    """Where a dual method on single rows creeps: an age in years, and an income."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(18, 80, 2000), rng.lognormal(10, 1, 2000)])
+    y = np.where(X[:, 0] / 20 + np.log(X[:, 1]) + rng.normal(size=2000) > 12.5, 1.0, -1.0)
+    model = train(stored(X, y), y, linear_plan(C=1.0)).model
+    assert (model.solver, model.certificates[0].status) == ("newton", Status.OPTIMAL)
+    assert model.certificates[0].n_iter <= 30
+
+
 def test_a_failed_pass_fails_for_all_who_wait(stored):
     X, y = problem(classes=4)
 
@@ -140,9 +167,19 @@ def test_a_product_that_fails_is_raised_where_it_was_asked_for(stored):
 def test_solvers_that_need_rows_in_memory_are_refused(stored):
     X, y = problem()
     source = stored(X, y)
-    for solver in ("newton", "dual"):
-        with pytest.raises(ValueError, match=f"solver '{solver}' needs .*rows in memory.* on disk"):
-            train(source, y, linear_plan(solver=solver))
+    with pytest.raises(ValueError, match=r"solver 'dual' needs .*rows in memory.* on disk"):
+        train(source, y, linear_plan(solver="dual"))
+    assert train(source, y, linear_plan()).model.solver == "newton"
+
+
+def test_wide_rows_on_disk_are_not_for_newton(stored):
+    X = sp.random(40, 4000, 0.01, format="csr", random_state=0)
+    y = np.where(np.arange(40) % 2, 1.0, -1.0)
+    source = stored(X, y)
+    with pytest.raises(
+        ValueError, match=r"at most 3000 features .* there are 4001; use one of auto"
+    ):
+        train(source, y, linear_plan(solver="newton"))
     assert train(source, y, linear_plan()).model.solver == "ocas"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -124,6 +125,16 @@ class ArrayRows:
         H = np.empty((self.width, self.width))
         _core.gram(self.core, h, every, for_direction, H, self.pool)
         return H
+
+    def rmatvec_and_gram(
+        self, v: np.ndarray, h: np.ndarray, every: int
+    ) -> tuple[np.ndarray, Callable[[], np.ndarray]]:
+        """``X^T v``, and the Gram matrix for a direction if it is asked for."""
+        return self.rmatvec(v), lambda: self.gram(h, every, for_direction=True)
+
+    def both_products(self, w: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """``X w`` and ``X^T v``"""
+        return self.matvec(w), self.rmatvec(v)
 
     def hessian_product(self, h: np.ndarray, v: np.ndarray) -> np.ndarray:
         """``sum_i h_i <x_i, v> x_i``"""

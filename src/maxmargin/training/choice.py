@@ -1,7 +1,7 @@
 """Which solver works with which rows and losses, and which one `auto` takes.
 
 solver    rows                loss        what it asks of them
-newton    arrays              pointwise   products, weighted Gram matrices
+newton    arrays, files       pointwise   products, weighted Gram matrices
 dual      arrays              pointwise   single rows, the loss's dual
 ocas      arrays, files       any         products, a subgradient
 cpa       arrays, files       any         the same, without a line search
@@ -23,6 +23,7 @@ from maxmargin.losses.pointwise import LOSSES
 from maxmargin.parameters import one_of
 from maxmargin.problem import Settings, Solution
 
+PASSES_SAVED = 5  # by a step of Newton: it does the work of so many of the cutting planes' passes
 SMALL_COST = 4e6  # entries looked at in about a millisecond or two
 
 
@@ -102,7 +103,7 @@ SOLVERS: dict[str, Solver] = {
     ),
     "ocas": Solver(_bundle("ocas"), "nothing but products and a subgradient"),
     "cpa": Solver(_bundle("cpa"), "nothing but products and a subgradient"),
-    "newton": Solver(_newton, "rows in memory and a pointwise loss", (ARRAYS,), POINTWISE),
+    "newton": Solver(_newton, "a pointwise loss", (ARRAYS, BLOCKS), POINTWISE),
 }
 
 
@@ -148,3 +149,30 @@ def pick_solver(rows: Any, name: str = "hinge", free_intercept: bool = False) ->
         return "dual"
     small = progress.newton_cost(rows) <= SMALL_COST
     return "newton" if small or progress.is_newton_cheaper_than_a_start(rows) else "auto"
+
+
+def check_width(name: str, width: int) -> None:
+    """Refuse Newton where its linear systems are too large for rows that are not in memory."""
+    from maxmargin.solvers.linear import newton
+
+    if name == "newton" and width > newton.DIRECT_WIDTH:
+        raise ValueError(
+            f"solver 'newton' needs at most {newton.DIRECT_WIDTH} features of rows that are not in "
+            f"memory; there are {width}; use one of auto, ocas, cpa"
+        )
+
+
+def pick_elsewhere(n: int, width: int, name: str) -> str:
+    """What `auto` takes for rows that are not in memory, where passes are what costs.
+
+    Newton needs some 30 passes and as many Gram matrices of a part of the rows; cutting planes a
+    hundred passes and more. A matrix and its factor cost `step_cost` in entries looked at, a pass
+    all n d of them.
+    """
+    from maxmargin.solvers.linear import newton
+
+    if name not in POINTWISE or width > newton.DIRECT_WIDTH:
+        return "ocas"
+    passes = float(n) * width
+    matrices = width**2 * (newton.HESSIAN_ROWS * width / 16 + width / 96 + 6)
+    return "newton" if matrices <= PASSES_SAVED * passes or matrices <= SMALL_COST else "ocas"

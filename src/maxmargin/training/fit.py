@@ -28,7 +28,16 @@ from maxmargin.parameters import Options, not_negative, one_of, positive
 from maxmargin.problem import Clock, Progress, Settings, Solution, Status
 from maxmargin.solvers.common.run import Interrupts, catch_interrupts
 from maxmargin.training.calibration import method_of
-from maxmargin.training.choice import ARRAYS, BLOCKS, Start, check_solver, pick_solver, solve_with
+from maxmargin.training.choice import (
+    ARRAYS,
+    BLOCKS,
+    Start,
+    check_solver,
+    check_width,
+    pick_elsewhere,
+    pick_solver,
+    solve_with,
+)
 
 MOST_SHARING = 16  # problems that share their passes over a file: each keeps planes of its own
 
@@ -180,11 +189,12 @@ class OnDisk:
         return min(MOST_SHARING, problems)
 
     def pick(self, loss: MakeLoss, name: str) -> str:
-        return "ocas"
+        return pick_elsewhere(self.n, self.width, name)
 
     def solve(
         self, loss: MakeLoss, solver: str, settings: Settings, start: Start | None, alone: bool
     ) -> Solution:
+        check_width(solver, self.width)
         pool = _core.Pool(self.threads if alone else 1, settings.stop)
         with self.passes.member():
             rows = SourceRows(self.passes, pool)

@@ -17,9 +17,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import _core
-from maxmargin.data.arrays import view
+from maxmargin.data.arrays import ArrayRows, view
 from maxmargin.data.errors import DataError
 from maxmargin.data.stream.blocks import Block, BlockSource
+
+GRAM_LANES = 8  # multiplications of a Gram matrix in the time of an entry of a product
 
 
 @dataclass(eq=False)
@@ -27,6 +29,7 @@ class Product:
     """A product that waits for a pass; `add` takes in what one block contributes."""
 
     add: Callable[[int, _core.Rows, _core.Pool], None]
+    take: Callable[[int, Any], None] = lambda first, X: None  # given the block itself
     done: bool = False
     error: BaseException | None = field(default=None)
 
@@ -88,6 +91,7 @@ class Passes:
                 rows = view(block.X, self.bias)
                 for product in products:
                     product.add(block.first, rows, self.pool)
+                    product.take(block.first, block.X)
             self.count += 1
         except BaseException as raised:
             error = raised
@@ -138,6 +142,57 @@ class SourceRows:
 
         self.passes.run(Product(add))
         return a
+
+    def both_products(self, w: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """``X w`` and ``X^T v`` in one pass."""
+        p, a = np.empty(self.n), np.zeros(self.width)
+
+        def add(first: int, rows: _core.Rows, pool: _core.Pool) -> None:
+            _core.matvec(rows, w, p[first : first + rows.n], pool)
+            _core.rmatvec_onto(rows, v[first : first + rows.n], a, pool)
+
+        self.passes.run(Product(add))
+        return p, a
+
+    def rmatvec_and_gram(
+        self, v: np.ndarray, h: np.ndarray, every: int
+    ) -> tuple[np.ndarray, Callable[[], np.ndarray]]:
+        """``X^T v`` and ``sum_i h_i x_i x_i^T`` in one pass, the latter from every so many rows of
+        a block that have h_i > 0."""
+        a, H = np.zeros(self.width), np.zeros((self.width, self.width))
+        of_block = np.empty_like(H)
+
+        def add(first: int, rows: _core.Rows, pool: _core.Pool) -> None:
+            here = slice(first, first + rows.n)
+            _core.rmatvec_onto(rows, v[here], a, pool)
+            if h[here].any():
+                _core.gram(rows, h[here], every, True, of_block, pool)
+                np.add(H, of_block, out=H)
+
+        self.passes.run(Product(add))
+        return a, H.copy
+
+    @property
+    def nnz(self) -> int:
+        """At most: what a file leaves out is not counted."""
+        return self.n * self.width
+
+    @property
+    def gram_steps_per_row(self) -> float:
+        """About how many multiplications by one entry a full row of a Gram matrix takes."""
+        return max(self.width * (self.width + 1) / 2 / GRAM_LANES, 1.0)
+
+    def subsample(self, step: int) -> ArrayRows:
+        """Every `step`-th row, in memory: one pass."""
+        kept: list[Any] = []
+
+        def take(first: int, X: Any) -> None:
+            part = X[-first % step :: step]
+            kept.append(part if sp.issparse(part) else part.copy())
+
+        self.passes.run(Product(lambda *ignored: None, take=take))
+        X = sp.vstack(kept, format="csr") if sp.issparse(kept[0]) else np.concatenate(kept)
+        return ArrayRows(X, self.passes.bias, self.pool)
 
     def inner(self, x: np.ndarray, y: np.ndarray) -> float:
         return _core.inner(x, y, self.pool)

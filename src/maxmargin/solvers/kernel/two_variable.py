@@ -126,9 +126,7 @@ class BinaryProblem:
         self.s = np.ascontiguousarray(self.s, dtype=np.float64)
 
     def taking_part(self) -> np.ndarray:
-        """The ranges, all points if none were given."""
-        ranges = [[0, self.source.n]] if self.ranges is None else self.ranges
-        return np.ascontiguousarray(ranges, dtype=np.int64)
+        return np.array([[0, self.source.n]] if self.ranges is None else self.ranges, np.int64)
 
 
 # ---------------------------------------------------------------- one problem along a line of C

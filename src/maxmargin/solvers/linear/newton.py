@@ -23,6 +23,10 @@ With a free intercept the last weight is not in ||w||^2. Each step moves it with
 then to where the b_i add up to 0, which the dual asks of them.
 
 Beyond `DIRECT_WIDTH` features the Newton system is solved by conjugate gradients.
+
+All that is asked of the data are sums over rows, so they may stay on disk: a step takes one pass
+for v and the Gram matrix together, and one for the predictions of the direction. The line search
+takes none.
 """
 
 from __future__ import annotations
@@ -34,13 +38,14 @@ import numpy as np
 
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
+from maxmargin.data.stream.source_rows import SourceRows
 from maxmargin.losses.free_intercept import Shifts, balanced
 from maxmargin.losses.line_search import bracketed_newton
 from maxmargin.losses.pointwise import Pointwise
 from maxmargin.problem import Certificate, Settings, Solution
 from maxmargin.solvers.common.run import Run
 from maxmargin.solvers.common.vectors import dual_bound, inner, norm2
-from maxmargin.solvers.linear.bundle import unstoppable
+from maxmargin.solvers.linear.bundle import DRIFT, unstoppable
 from maxmargin.solvers.linear.dual_descent import best_multiple
 
 SIGMA_START = 0.3
@@ -50,13 +55,17 @@ SIGMA_MOST = 1e9
 GRADIENT_SHARE = 0.1  # the inner loop ends when 1/2 ||grad||^2 is below this share of the gap
 INNER_STEPS = 15  # more than this many Newton steps at one sigma: it grew too fast
 SAMPLE_ROWS = 30  # rows a feature in the smallest sample worth starting from
+SAMPLE_ENTRIES = 4_000_000  # numbers of a sample of rows that are elsewhere
 HESSIAN_ROWS = 10  # rows a feature, at least, that estimate the Hessian
 HESSIAN_PASSES = 4  # and as many more as cost no more than so many passes over the data
+EPSILON = float(np.finfo(np.float64).eps)
 DIRECT_WIDTH = 3000  # a d x d factorisation is affordable up to here
+
+Along = Callable[[float], tuple[float, float]]
 
 
 def solve(
-    rows: ArrayRows,
+    rows: ArrayRows | SourceRows,
     loss: Pointwise,
     settings: Settings,
     start: tuple[np.ndarray, np.ndarray | None] | None = None,
@@ -92,24 +101,34 @@ def evenly(loss: Pointwise) -> np.ndarray:
 class Best:
     """The best primal and the best dual point seen; at first w = 0 and b = 0."""
 
-    def __init__(self, rows: ArrayRows, loss: Pointwise, free: bool = False) -> None:
+    def __init__(self, rows: ArrayRows | SourceRows, loss: Pointwise, free: bool = False) -> None:
         self.free = free  # whether the intercept is
         self.w, self.P = np.zeros(rows.width), loss.at_zero
         self.b, self.D = np.zeros(rows.n), 0.0
+        self.drift = 0.0
 
     def note(self, lagrangian: Lagrangian) -> None:
         if lagrangian.P < self.P:
-            self.w, self.P = lagrangian.w, lagrangian.P
+            self.w, self.P, self.drift = lagrangian.w, lagrangian.P, lagrangian.drift
         if lagrangian.D > self.D:
             self.b, self.D = lagrangian.scale * lagrangian.b, lagrangian.D
 
-    def certify(self, rows: ArrayRows, loss: Pointwise, run: Run) -> Certificate:
-        """Both bounds from fresh passes over the data, also after a stop."""
-        rows, loss = unstoppable(rows, loss)
-        P = 0.5 * norm2(penalised(self.w, self.free)) + loss.value(rows.matvec(self.w))
+    def certify(self, rows: ArrayRows | SourceRows, loss: Pointwise, run: Run) -> Certificate:
+        """Both bounds from a fresh pass over the data, also after a stop.
+
+        But a stop ends the pass over a file, which takes long: D came from a whole pass as it is,
+        and P is known up to the rounding of a few steps.
+        """
+        if isinstance(rows, ArrayRows) or self.drift * loss.at_zero > DRIFT * self.P:
+            rows, loss = unstoppable(rows, loss)
         self.b = balanced(self.b) if self.free else self.b
+        try:
+            p, v = rows.both_products(self.w, self.b)
+        except _core.Stopped:
+            run.stopped()
+            return run.certify(self.P, 0.0 if self.free else self.D)
+        P = 0.5 * norm2(penalised(self.w, self.free)) + loss.value(p)
         added, size = loss.dual_sum(loss.shares(self.b))
-        v = rows.rmatvec(self.b)
         if self.free:  # what rounding left of the sum of b
             added -= abs(v[-1] * self.w[-1])
         return run.certify(P, dual_bound(added, norm2(penalised(v, self.free)), size))
@@ -120,12 +139,18 @@ def penalised(w: np.ndarray, free: bool) -> np.ndarray:
     return w[:-1] if free else w
 
 
-def sample_steps(rows: ArrayRows) -> list[int]:
-    """Every how many-th row to start with: the smallest useful sample, then one in between."""
+def sample_steps(rows: ArrayRows | SourceRows) -> list[int]:
+    """Every how many-th row to start with: the smallest useful sample, then one in between.
+
+    Of rows elsewhere a sample comes into memory: none that would not fit there.
+    """
     step = rows.n // (SAMPLE_ROWS * rows.width + 1)
     if step < 4 or rows.width > DIRECT_WIDTH:
         return []
-    return [step] if step < 32 else [step, math.isqrt(step)]
+    steps = [step] if step < 32 else [step, math.isqrt(step)]
+    if isinstance(rows, ArrayRows):
+        return steps
+    return [step for step in steps if rows.n // step * rows.width <= SAMPLE_ENTRIES]
 
 
 def approach(
@@ -158,7 +183,7 @@ class Lagrangian:
 
     def __init__(
         self,
-        rows: ArrayRows,
+        rows: ArrayRows | SourceRows,
         loss: Pointwise,
         w: np.ndarray,
         nu: np.ndarray,
@@ -171,6 +196,7 @@ class Lagrangian:
         self.p = rows.matvec(w) if w.any() else np.zeros(rows.n)
         self.b, self.h = np.empty(rows.n), np.empty(rows.n)
         self.steps = 0  # Newton steps at this sigma
+        self.drift = 0.0  # what rounding may have done to a prediction since a pass made it
 
     @property
     def s(self) -> float:
@@ -181,10 +207,7 @@ class Lagrangian:
         """Gradient, both bounds, and which rows have curvature: one pass over the data."""
         if self.shifts is not None:
             self.balance(self.shifts)
-        R, added, size, self.inner_rows = self.loss.core.proximal(
-            self.nu, self.s, self.p, self.b, self.h, self.pool
-        )
-        v = self.rows.rmatvec(self.b)
+        R, added, size, v = self.sums()
         self.gradient = self.w - v
         if self.free:
             self.gradient[-1] = -v[-1]
@@ -201,6 +224,15 @@ class Lagrangian:
             self.w = np.append(self.w[:-1], self.w[-1] + k)
             self.p += k
 
+    def sums(self) -> tuple[float, float, float, np.ndarray]:
+        """R, both sums of the dual, and v at w; `gram` is the curvature there."""
+        R, added, size, self.inner_rows = self.loss.core.proximal(
+            self.nu, self.s, self.p, self.b, self.h, self.pool
+        )
+        every = max(1, self.inner_rows // hessian_rows(self.rows))
+        v, self.gram = self.rows.rmatvec_and_gram(self.b, self.h, every)
+        return R, added, size, v
+
     def is_minimised(self, gap: float) -> bool:
         """Whether it is time for other multipliers: never for a loss that is not rounded."""
         return (
@@ -210,9 +242,13 @@ class Lagrangian:
         )
 
     def update_multipliers(self) -> None:
-        self.nu = self.loss.shares(self.b)
+        self.take_multipliers()
         self.sigma = min(self.sigma * SIGMA_GROWTH, SIGMA_MOST)
         self.steps = 0
+
+    def take_multipliers(self) -> None:
+        """``nu <- u``"""
+        self.nu = self.loss.shares(self.b)
 
     def newton_step(self) -> None:
         """Moves w along the Newton direction; one pass over the data for its predictions."""
@@ -221,25 +257,45 @@ class Lagrangian:
             self.sigma /= SIGMA_GROWTH**2
             self.steps = 1
             self.evaluate()
-        dw = -newton_direction(self.rows, self.h, self.inner_rows, self.gradient, self.free)
-        dp = self.rows.matvec(dw)
-        k = self.step_length(dw, dp)
+        dw = -self.direction()
+        along = self.line(dw)
+        k = self.step_length(dw, along)
         self.w = self.w + k * dw
-        _core.axpby(1.0, self.p, k, dp, self.p, self.pool)
+        self.move(k)
 
-    def step_length(self, dw: np.ndarray, dp: np.ndarray) -> float:
+    def direction(self) -> np.ndarray:
+        """``(I + sum_i h_i x_i x_i^T)^-1 gradient``, where I has a 0 for a free intercept."""
+        rows, identity = self.rows, np.ones(self.rows.width)
+        identity[-1] = 0.0 if self.free and self.inner_rows > 0 else 1.0
+        if rows.width > DIRECT_WIDTH and isinstance(rows, ArrayRows):
+            return conjugate_gradients(
+                lambda v: identity * v + rows.hessian_product(self.h, v), self.gradient
+            )
+        return newton_direction(self.gram, identity, self.gradient, self.pool)
+
+    def line(self, dw: np.ndarray) -> Along:
+        """Slope and curvature of the loss along dw: one pass, however often they are asked for."""
+        self.dp = self.rows.matvec(dw)
+        return lambda k: self.loss.core.along(self.nu, self.s, self.p, self.dp, k, self.pool)
+
+    def move(self, k: float) -> None:
+        _core.axpby(1.0, self.p, k, self.dp, self.p, self.pool)
+        if isinstance(self.rows, SourceRows):
+            self.drift += EPSILON * float(np.abs(self.p).max())
+
+    def step_length(self, dw: np.ndarray, along: Along) -> float:
         """k with ``|phi'(k)| <= phi'(0) / 10``, by Newton's method in one variable, bracketed."""
         own, slope_at_0 = penalised(dw, self.free), inner(self.gradient, dw)
         A0, B0 = norm2(own), inner(penalised(self.w, self.free), own)
 
         def slope_and_curvature(k: float) -> tuple[float, float]:
-            slope, curvature = self.loss.core.along(self.nu, self.s, self.p, dp, k, self.pool)
+            slope, curvature = along(k)
             return B0 + k * A0 + slope, A0 + curvature
 
         return bracketed_newton(slope_and_curvature, 0.1 * abs(slope_at_0))
 
 
-def hessian_rows(rows: ArrayRows) -> int:
+def hessian_rows(rows: ArrayRows | SourceRows) -> int:
     """How many rows to estimate the Hessian from."""
     affordable = int(HESSIAN_PASSES * rows.nnz / rows.gram_steps_per_row)
     return max(HESSIAN_ROWS * rows.width, affordable)
@@ -254,19 +310,14 @@ def step_cost(rows: ArrayRows) -> float:
 
 
 def newton_direction(
-    rows: ArrayRows, h: np.ndarray, inner_rows: int, gradient: np.ndarray, free: bool = False
+    gram: Callable[[], np.ndarray], identity: np.ndarray, gradient: np.ndarray, pool: _core.Pool
 ) -> np.ndarray:
-    """``(I + sum_i h_i x_i x_i^T)^-1 gradient``, where I has a 0 for a free intercept."""
-    identity = np.ones(rows.width)
-    identity[-1] = 0.0 if free and inner_rows > 0 else 1.0
-    if rows.width > DIRECT_WIDTH:
-        return conjugate_gradients(lambda v: identity * v + rows.hessian_product(h, v), gradient)
-    every = max(1, inner_rows // hessian_rows(rows))
+    """``(I + gram)^-1 gradient``"""
     ridge = 0.0
     while True:
-        H, direction = rows.gram(h, every, for_direction=True), gradient.copy()
+        H, direction = gram(), gradient.copy()
         np.einsum("jj->j", H)[:] += identity + ridge
-        if _core.cholesky_solve(H, direction, rows.pool):
+        if _core.cholesky_solve(H, direction, pool):
             return direction
         # collinear features of huge scale: positive definite on paper only
         ridge = max(10 * ridge, 1e-12 * norm2(np.sqrt(np.abs(np.diagonal(H)))))
