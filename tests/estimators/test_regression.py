@@ -244,5 +244,5 @@ def test_rows_that_stay_on_disk_give_the_same_regression(tmp_path):
     for loss in ("huber", "quantile"):
         disk = LinearSVR(loss=loss, tol=1e-5).fit(str(tmp_path / "rows.svm"))
         memory = LinearSVR(loss=loss, tol=1e-5).fit(X, y)
-        assert disk.solver_ == "ocas"
+        assert disk.solver_ == "newton"
         assert disk.certificate_.primal == pytest.approx(memory.certificate_.primal, rel=2e-5)

@@ -55,7 +55,13 @@ def test_a_killed_scheduler_is_a_sentence_with_the_best_model(
 
     unsaid = ("max_iter", "max_time", "threads", "bias", "class_weight", "format")
     choices = Choices(
-        **dict.fromkeys(unsaid), kind="linear", loss="hinge", solver="auto", C=0.1, tol=1e-9
+        intercept="regularised",
+        **dict.fromkeys(unsaid),
+        kind="linear",
+        loss="hinge",
+        solver="auto",
+        C=0.1,
+        tol=1e-9,
     )
     choices.scheduler = address
     with pytest.raises(
