@@ -82,7 +82,7 @@ class Reader {
         p = skip_blanks(p);
         if (*p == '\n' || *p == '#') continue;
         while (!ends_token(*p)) ++p;
-        return std::strncmp(skip_blanks(p), "qid:", 4) == 0;
+        return begins_qid(skip_blanks(p));
       }
     }
     return false;

@@ -72,7 +72,7 @@ std::string token(const char* p) {
 }
 
 [[noreturn]] void bad_entry(const char* at) {
-  if (std::strncmp(at, "qid:", 4) == 0)
+  if (begins_qid(at))
     throw Fault{at, "found " + token(at) +
                         "; expected index:value; a qid stands right after the label, on every row "
                         "or on none"};
@@ -133,7 +133,7 @@ void read_piece(Piece& piece, std::string_view text, int shift, SvmlightRows<Val
     ++label;
     p = skip_blanks(p);
     if (qid) {
-      if (std::strncmp(p, "qid:", 4) != 0) bad_qid(p);
+      if (!begins_qid(p)) bad_qid(p);
       const auto [rest, error] = std::from_chars(p + 4, end, *qid);
       if (error != std::errc() || !ends_token(*rest)) bad_qid(p);
       ++qid;

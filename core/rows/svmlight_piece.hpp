@@ -52,6 +52,13 @@ inline const char* skip_blanks(const char* p) {
   return p;
 }
 
+// Byte by byte, since strncmp may look past the end of a line, and the last line ends the memory.
+inline bool begins_qid(const char* p) {
+  for (const char c : std::string_view("qid:"))
+    if (*p++ != c) return false;
+  return true;
+}
+
 inline const char* line_end(const char* p, const char* end) {
   return static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p)));
 }
