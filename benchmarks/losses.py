@@ -1,0 +1,293 @@
+"""python -m benchmarks.losses: every pointwise loss against its peers, at equal objective.
+
+    P(w) = 1/2 ||w||^2 + C sum_i f(r_i),   no intercept
+
+Each program climbs its ladder of tolerances until P is within `--near` of the lowest P that anybody
+reached; what counts is the CPU time of that fit, runs taken in turn in one process. Ours: `auto`
+with its proof included, once as fast as the others' P is reached and once at its default tolerance.
+Pairs that we lose are printed first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from benchmarks import options
+from benchmarks.datasets import DRAWN
+from benchmarks.reports import measured_on, table
+
+EPSILON, DELTA, QUANTILE = 0.1, 1.0, 0.3
+LADDER = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+OURS_LADDER = (1e-3, 3e-4, 1e-4, 3e-5, 1e-5)
+CLASSIFICATION = ("hinge", "squared_hinge", "logistic")
+HOPELESS = 5.0  # times the best: not repeated
+
+Fit = Callable[[float], np.ndarray]  # w at a tolerance
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A data set, a loss and a C."""
+
+    X: sp.csr_matrix
+    y: np.ndarray
+    loss: str
+    C: float
+
+    def primal(self, w: np.ndarray) -> float:
+        if w.shape != (self.X.shape[1],) or not np.isfinite(w).all():
+            return math.inf
+        p = self.X @ w
+        r = self.y * p if self.loss in CLASSIFICATION else self.y - p
+        return float(0.5 * (w @ w) + self.C * VALUES[self.loss](r).sum())
+
+
+VALUES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "hinge": lambda m: np.maximum(1 - m, 0),
+    "squared_hinge": lambda m: np.maximum(1 - m, 0) ** 2,
+    "logistic": lambda m: np.logaddexp(0, -m),
+    "epsilon_insensitive": lambda r: np.maximum(np.abs(r) - EPSILON, 0),
+    "squared_epsilon_insensitive": lambda r: np.maximum(np.abs(r) - EPSILON, 0) ** 2,
+    "quantile": lambda r: np.maximum(QUANTILE * r, (QUANTILE - 1) * r),
+    "expectile": lambda r: np.where(r > 0, QUANTILE, 1 - QUANTILE) * r**2,
+    "huber": lambda r: np.where(np.abs(r) < DELTA, r**2 / 2, DELTA * (np.abs(r) - DELTA / 2)),
+    "squared": lambda r: r**2 / 2,
+}
+
+
+# ---------------------------------------------------------------- who takes part
+
+
+def ours(problem: Problem, solver: str, threads: int) -> Fit:
+    from maxmargin import LinearSVC, LinearSVR
+
+    def fit(tol: float) -> np.ndarray:
+        common = dict(
+            C=problem.C, loss=problem.loss, solver=solver, tol=tol, fit_intercept=False
+        ) | dict(n_jobs=threads, random_state=0, max_time=60.0)
+        if problem.loss in CLASSIFICATION:
+            model = LinearSVC(**common)
+        else:
+            model = LinearSVR(epsilon=EPSILON, delta=DELTA, quantile=QUANTILE, **common)
+        return model.fit(problem.X, problem.y).coef_.ravel()
+
+    return fit
+
+
+LIBLINEAR = {
+    "hinge": (3,),
+    "squared_hinge": (1, 2),
+    "logistic": (0, 7),
+    "epsilon_insensitive": (13,),
+    "squared_epsilon_insensitive": (11, 12),
+}
+
+
+def liblinear(problem: Problem, kind: int) -> Fit:
+    from liblinear import liblinearutil as library
+
+    prepared = library.problem(problem.y, problem.X)
+
+    def fit(tol: float) -> np.ndarray:
+        given = f"-s {kind} -q -c {problem.C!r} -e {tol!r} -p {EPSILON}"
+        model = library.train(prepared, library.parameter(given))
+        w = np.ctypeslib.as_array(model.w, (model.nr_feature,)).copy()
+        return -w if problem.loss in CLASSIFICATION and model.label[0] != 1 else w
+
+    return fit
+
+
+def sklearn_logistic(problem: Problem, solver: str) -> Fit:
+    from sklearn.linear_model import LogisticRegression
+
+    def fit(tol: float) -> np.ndarray:
+        model = LogisticRegression(
+            C=problem.C, solver=solver, tol=tol, fit_intercept=False, max_iter=10_000
+        )
+        return model.fit(problem.X, problem.y).coef_.ravel()
+
+    return fit
+
+
+def sklearn_ridge(problem: Problem, solver: str) -> Fit:
+    from sklearn.linear_model import Ridge
+
+    def fit(tol: float) -> np.ndarray:
+        model = Ridge(1 / problem.C, fit_intercept=False, solver=solver, tol=tol)
+        return model.fit(problem.X, problem.y).coef_
+
+    return fit
+
+
+def snapml_logistic(problem: Problem) -> Fit:
+    import snapml
+
+    def fit(tol: float) -> np.ndarray:
+        model = snapml.LogisticRegression(
+            regularizer=1 / problem.C, fit_intercept=False, tol=tol, max_iter=10_000, n_jobs=1
+        )
+        return model.fit(problem.X, problem.y).coef_.ravel()
+
+    return fit
+
+
+REHLINE = {
+    "squared_hinge": {"name": "sSVM"},
+    "epsilon_insensitive": {"name": "SVR", "epsilon": EPSILON},
+    "quantile": {"name": "QR", "qt": QUANTILE},
+    "huber": {"name": "huber", "tau": DELTA},
+}
+REHLINE_NNZ = 2e7  # it takes dense arrays
+
+
+def rehline(problem: Problem) -> Fit:
+    from rehline import plqERM_Ridge
+
+    X = problem.X.toarray()
+
+    def fit(tol: float) -> np.ndarray:
+        loss = REHLINE[problem.loss]
+        model = plqERM_Ridge(loss=loss, C=problem.C, tol=tol, max_iter=100_000)
+        return model.fit(X, problem.y).coef_
+
+    return fit
+
+
+def contenders(problem: Problem, given: argparse.Namespace) -> dict[str, Fit]:
+    found = {}
+    for solver in given.solvers.split(","):
+        found[f"our {solver}"] = ours(problem, solver, given.threads)
+    for kind in LIBLINEAR.get(problem.loss, ()):
+        found[f"LIBLINEAR -s {kind}"] = liblinear(problem, kind)
+    if given.quick:
+        return found
+    if problem.loss == "logistic":
+        found["sklearn lbfgs"] = sklearn_logistic(problem, "lbfgs")
+        if problem.X.shape[1] <= 2000:
+            found["sklearn newton-cholesky"] = sklearn_logistic(problem, "newton-cholesky")
+        found["snapml"] = snapml_logistic(problem)
+    if problem.loss == "squared":
+        for solver in ("sparse_cg", "lsqr", "auto"):
+            found[f"sklearn {solver}"] = sklearn_ridge(problem, solver)
+    if problem.loss in REHLINE and math.prod(problem.X.shape) < REHLINE_NNZ:
+        found["ReHLine"] = rehline(problem)
+    return found
+
+
+# ---------------------------------------------------------------- measuring
+
+
+def cpu_seconds(fit: Fit, tol: float) -> tuple[float, np.ndarray]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        start = time.process_time()
+        try:
+            w = fit(tol)
+        except Exception as error:  # a peer that gives up is as good as one that is wrong
+            print(f"  {error}"[:100])
+            w = np.full(1, math.nan)
+        return time.process_time() - start, w
+
+
+def best_primal(problem: Problem) -> float:
+    """The lowest P, by both of our solvers; their gaps say how far it can be from the optimum."""
+    solvers = ("dual", "newton") if problem.X.shape[1] <= 3000 else ("dual",)
+    return min(problem.primal(ours(problem, solver, 2)(1e-6)) for solver in solvers)
+
+
+def measure(problem: Problem, given: argparse.Namespace) -> dict[str, float]:
+    """Best CPU seconds of each contender at the loosest tolerance that is good enough."""
+    target = best_primal(problem) * (1 + given.near)
+    fits, tols, seconds = contenders(problem, given), {}, {}
+    for name, fit in fits.items():
+        for tol in OURS_LADDER if name.startswith("our") else LADDER:
+            spent, w = cpu_seconds(fit, tol)
+            if problem.primal(w) <= target:
+                tols[name], seconds[name] = tol, spent
+                break
+            if spent > given.cap:
+                break
+        seconds.setdefault(name, math.inf)
+    for _ in range(given.repeats):
+        for name, tol in tols.items():
+            if seconds[name] <= HOPELESS * min(seconds.values()):
+                seconds[name] = min(seconds[name], cpu_seconds(fits[name], tol)[0])
+    return seconds
+
+
+def regression_target(X: sp.csr_matrix, y: np.ndarray) -> np.ndarray:
+    """Real numbers: a plane, what the labels say, and noise as large as the plane."""
+    rng = np.random.default_rng(7)
+    plane = X @ rng.normal(size=X.shape[1])
+    plane /= plane.std() or 1.0
+    return plane + 0.5 * y + rng.normal(size=len(y))
+
+
+def parse() -> argparse.Namespace:
+    p = options.parser(__doc__ or "", sets="", Cs="0.01,1,100")
+    p.add_argument("--losses", default=",".join(VALUES), help="losses, comma-separated")
+    p.add_argument("--solvers", default="auto,dual,newton", help="of ours")
+    p.add_argument("--near", type=float, default=1e-4, help="of the lowest P")
+    p.add_argument("--repeats", type=int, default=3)
+    p.add_argument("--cap", type=float, default=20.0, help="a slower fit is not tried tighter")
+    p.add_argument("--quick", action="store_true", help="ours and LIBLINEAR only")
+    p.set_defaults(threads=1)
+    return p.parse_args()
+
+
+def main() -> None:
+    given = parse()
+    names = options.set_names(given) if given.sets else [data.name for data in DRAWN]
+    rows, choices = [], []
+    for name in names:
+        X, y = options.load(name, given)
+        for loss in given.losses.split(","):
+            target = y if loss in CLASSIFICATION else regression_target(X, y)
+            for C in options.numbers(given.Cs):
+                seconds = measure(Problem(X, target, loss, C), given)
+                rows.append(line(name, X, loss, C, seconds))
+                choices.append(choice(seconds))
+                print("  ".join(map(str, rows[-1])), flush=True)
+    report(rows, choices, given)
+
+
+def choice(seconds: dict[str, float]) -> float:
+    """auto / the best of ours"""
+    return seconds["our auto"] / min(s for n, s in seconds.items() if n.startswith("our"))
+
+
+def line(name: str, X: sp.csr_matrix, loss: str, C: float, seconds: dict[str, float]) -> list:
+    peers = {n: s for n, s in seconds.items() if not n.startswith("our")}
+    best = min(peers, key=peers.__getitem__, default="")
+    ratio = peers[best] / seconds["our auto"] if best else math.nan
+    each = ", ".join(f"{n} {1e3 * s:.1f}" for n, s in seconds.items())
+    return [f"{ratio:.2f}", name, f"{X.shape[0]} x {X.shape[1]}", loss, f"{C:g}", best, each]
+
+
+def report(rows: list[list], choices: list[float], given: argparse.Namespace) -> None:
+    order = sorted(rows, key=lambda row: float(row[0]))
+    ratios = [float(row[0]) for row in rows if math.isfinite(float(row[0]))]
+    header = ["best peer / auto", "set", "rows x features", "loss", "C", "best peer", "CPU ms"]
+    mean = math.exp(np.mean(np.log(ratios))) if ratios else math.nan
+    text = (
+        f"# Every loss against its peers\n\n{table(header, order)}\n\n"
+        f"Geometric mean of best peer / auto: {mean:.2f} over {len(ratios)} pairs, "
+        f"{sum(r < 1 for r in ratios)} of them lost. "
+        f"`auto` within 1.15x of the best of ours: {sum(c <= 1.15 for c in choices)} of "
+        f"{len(choices)}.\nOurs with {given.threads} thread(s), CPU time of the whole fit; equal "
+        f"objective within {given.near:g}.\n\n{measured_on('liblinear-official', 'scikit-learn')}\n"
+    )
+    print(text)
+    options.write(given, "losses.md", text)
+
+
+if __name__ == "__main__":
+    main()
