@@ -5,7 +5,7 @@ import pytest
 
 from maxmargin.data.arrays import ArrayRows
 from maxmargin.problem import Status
-from maxmargin.solvers.linear import newton
+from maxmargin.solvers.linear import newton, newton_system
 from maxmargin.training.choice import Start
 
 SOLVERS = ["newton", "dual", "ocas", "cpa"]
@@ -101,7 +101,7 @@ def test_warm_starts_along_C_reach_the_optimum_of_cold_ones(solver, svm):
 
 
 def test_newton_goes_on_by_conjugate_gradients_beyond_many_features(svm, monkeypatch):
-    monkeypatch.setattr(newton, "DIRECT_WIDTH", 5)
+    monkeypatch.setattr(newton_system, "DIRECT_WIDTH", 5)
     X, y = svm.blobs(300, 20)
     by_gradients = svm.solve("newton", X, y, tol=1e-6)
     monkeypatch.undo()

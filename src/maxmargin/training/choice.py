@@ -169,10 +169,10 @@ def pick_elsewhere(n: int, width: int, name: str) -> str:
     hundred passes and more. A matrix and its factor cost `step_cost` in entries looked at, a pass
     all n d of them.
     """
-    from maxmargin.solvers.linear import newton
+    from maxmargin.solvers.linear import newton, newton_system
 
     if name not in POINTWISE or width > newton.DIRECT_WIDTH:
         return "ocas"
     passes = float(n) * width
-    matrices = width**2 * (newton.HESSIAN_ROWS * width / 16 + width / 96 + 6)
+    matrices = width**2 * (newton_system.HESSIAN_ROWS * width / 16 + width / 96 + 6)
     return "newton" if matrices <= PASSES_SAVED * passes or matrices <= SMALL_COST else "ocas"

@@ -22,7 +22,7 @@ near the rounded kink) and need the least data, so they are made on samples of t
 With a free intercept the last weight is not in ||w||^2. Each step moves it with the others, and
 then to where the b_i add up to 0, which the dual asks of them.
 
-Beyond `DIRECT_WIDTH` features the Newton system is solved by conjugate gradients.
+How the system of a step is solved is `newton_system`'s matter.
 
 All that is asked of the data are sums over rows, so they may stay on disk: a step takes one pass
 for v and the Gram matrix together, and one for the predictions of the direction. The line search
@@ -47,6 +47,12 @@ from maxmargin.solvers.common.run import Run
 from maxmargin.solvers.common.vectors import dual_bound, inner, norm2
 from maxmargin.solvers.linear.bundle import DRIFT, unstoppable
 from maxmargin.solvers.linear.dual_descent import best_multiple
+from maxmargin.solvers.linear.newton_system import (
+    DIRECT_WIDTH,
+    NewtonSystem,
+    direct_cost,
+    hessian_rows,
+)
 
 SIGMA_START = 0.3
 SIGMA_WARM = 3.0  # from a solution of a neighbouring problem
@@ -56,10 +62,7 @@ GRADIENT_SHARE = 0.1  # the inner loop ends when 1/2 ||grad||^2 is below this sh
 INNER_STEPS = 15  # more than this many Newton steps at one sigma: it grew too fast
 SAMPLE_ROWS = 30  # rows a feature in the smallest sample worth starting from
 SAMPLE_ENTRIES = 4_000_000  # numbers of a sample of rows that are elsewhere
-HESSIAN_ROWS = 10  # rows a feature, at least, that estimate the Hessian
-HESSIAN_PASSES = 4  # and as many more as cost no more than so many passes over the data
 EPSILON = float(np.finfo(np.float64).eps)
-DIRECT_WIDTH = 3000  # a d x d factorisation is affordable up to here
 
 Along = Callable[[float], tuple[float, float]]
 
@@ -197,6 +200,7 @@ class Lagrangian:
         self.b, self.h = np.empty(rows.n), np.empty(rows.n)
         self.steps = 0  # Newton steps at this sigma
         self.drift = 0.0  # what rounding may have done to a prediction since a pass made it
+        self.system = NewtonSystem(rows)
 
     @property
     def s(self) -> float:
@@ -265,13 +269,9 @@ class Lagrangian:
 
     def direction(self) -> np.ndarray:
         """``(I + sum_i h_i x_i x_i^T)^-1 gradient``, where I has a 0 for a free intercept."""
-        rows, identity = self.rows, np.ones(self.rows.width)
+        identity = np.ones(self.rows.width)
         identity[-1] = 0.0 if self.free and self.inner_rows > 0 else 1.0
-        if rows.width > DIRECT_WIDTH and isinstance(rows, ArrayRows):
-            return conjugate_gradients(
-                lambda v: identity * v + rows.hessian_product(self.h, v), self.gradient
-            )
-        return newton_direction(self.gram, identity, self.gradient, self.pool)
+        return self.system.solve(identity, self.h, self.inner_rows, self.gram, self.gradient)
 
     def line(self, dw: np.ndarray) -> Along:
         """Slope and curvature of the loss along dw: one pass, however often they are asked for."""
@@ -295,48 +295,6 @@ class Lagrangian:
         return bracketed_newton(slope_and_curvature, 0.1 * abs(slope_at_0))
 
 
-def hessian_rows(rows: ArrayRows | SourceRows) -> int:
-    """How many rows to estimate the Hessian from."""
-    affordable = int(HESSIAN_PASSES * rows.nnz / rows.gram_steps_per_row)
-    return max(HESSIAN_ROWS * rows.width, affordable)
-
-
 def step_cost(rows: ArrayRows) -> float:
-    """What a step costs at most, in entries of rows looked at: passes, a Gram matrix, its factor
-    (d^3 / 3 multiplications, of which 32 take the time of an entry) and sums over the matrix."""
-    d = rows.width
-    gram = min(hessian_rows(rows), rows.n) * rows.gram_steps_per_row
-    return 3 * rows.nnz + gram + d**3 / 96 + 6 * d**2
-
-
-def newton_direction(
-    gram: Callable[[], np.ndarray], identity: np.ndarray, gradient: np.ndarray, pool: _core.Pool
-) -> np.ndarray:
-    """``(I + gram)^-1 gradient``"""
-    ridge = 0.0
-    while True:
-        H, direction = gram(), gradient.copy()
-        np.einsum("jj->j", H)[:] += identity + ridge
-        if _core.cholesky_solve(H, direction, pool):
-            return direction
-        # collinear features of huge scale: positive definite on paper only
-        ridge = max(10 * ridge, 1e-12 * norm2(np.sqrt(np.abs(np.diagonal(H)))))
-
-
-def conjugate_gradients(
-    product: Callable[[np.ndarray], np.ndarray], right: np.ndarray, tol: float = 0.05
-) -> np.ndarray:
-    """``x`` with ``||product(x) - right|| <= tol ||right||``, or what 200 products give."""
-    x, r = np.zeros_like(right), right.copy()
-    direction, rr = r.copy(), norm2(r)
-    enough = tol * tol * rr
-    for _ in range(200):
-        if rr <= enough:
-            break
-        image = product(direction)
-        step = rr / inner(direction, image)
-        x += step * direction
-        r -= step * image
-        rr, before = norm2(r), rr
-        direction = r + (rr / before) * direction
-    return x
+    """What a step costs at most, in entries of rows looked at: passes, and a direct solution."""
+    return 3 * rows.nnz + direct_cost(rows, rows.n)
