@@ -70,9 +70,16 @@ def ours(problem: Problem, solver: str, threads: int) -> Fit:
     from maxmargin import LinearSVC, LinearSVR
 
     def fit(tol: float) -> np.ndarray:
-        common = dict(
-            C=problem.C, loss=problem.loss, solver=solver, tol=tol, fit_intercept=False
-        ) | dict(n_jobs=threads, random_state=0, max_time=60.0)
+        common = {
+            "C": problem.C,
+            "loss": problem.loss,
+            "solver": solver,
+            "tol": tol,
+            "fit_intercept": False,
+            "n_jobs": threads,
+            "random_state": 0,
+            "max_time": 60.0,
+        }
         if problem.loss in CLASSIFICATION:
             model = LinearSVC(**common)
         else:

@@ -8,6 +8,7 @@
 Conjugate gradients may look at as many entries as the direct way costs. If they have not got there,
 they will not later either (H grows as a run goes on), so from then on the direct way is taken: all
 told at most twice what the better one costs. Beyond `DIRECT_WIDTH` features there is no direct way.
+Small systems are solved directly; then a row of weight 2 and the same row twice take one path.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from maxmargin.solvers.common.vectors import inner, norm2
 HESSIAN_ROWS = 10  # rows a feature, at least, that estimate the Hessian
 HESSIAN_PASSES = 4  # and as many more as cost no more than so many passes over the data
 DIRECT_WIDTH = 3000  # a d x d factorisation is affordable up to here
+SMALL_SYSTEM = 1e5  # entries that are looked at in the time that a few calls take
 FEWEST_PRODUCTS, MOST_PRODUCTS = 3, 200
 RESIDUAL = 0.1  # of the gradient's norm that conjugate gradients may leave
 
@@ -62,8 +64,11 @@ class NewtonSystem:
         rows = self.rows
         if rows.width > DIRECT_WIDTH:
             return MOST_PRODUCTS
+        cost = direct_cost(rows, inner_rows)
+        if cost <= SMALL_SYSTEM:
+            return 0
         each = 2 * (rows.nnz * inner_rows / max(rows.n, 1) + rows.width)
-        return min(int(direct_cost(rows, inner_rows) / each), MOST_PRODUCTS)
+        return min(int(cost / each), MOST_PRODUCTS)
 
 
 def hessian_rows(rows: ArrayRows | SourceRows) -> int:
