@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
-from maxmargin.metrics import mean_average_precision, ndcg, pairwise_accuracy
+from maxmargin.metrics import (
+    mean_average_precision,
+    ndcg,
+    pairwise_accuracy,
+    precision_at,
+    recall_at,
+)
 
 Y = np.array([2.0, 0, 1, 0, 0, 1])
 SCORE = np.array([0.3, 0.3, 0.1, -0.2, 0.5, 0.9])
@@ -77,3 +83,21 @@ def test_unusable_values_are_refused():
         ndcg([1, 0], [0.0, 1], gain="log")
     with pytest.raises(ValueError, match="inconsistent"):
         pairwise_accuracy([1, 0], [0.0, 1, 2])
+
+
+def test_what_is_found_at_k():
+    y, score, qid = [1, 0, 1, 0, 1, 0], [3.0, 2, 1, 5, 5, 5], [1, 1, 1, 2, 2, 2]
+    assert precision_at(y, score, qid=qid, k=1) == pytest.approx((1 + 1 / 3) / 2)
+    assert recall_at(y, score, qid=qid, k=1) == pytest.approx((1 / 2 + 1 / 3) / 2)
+    assert precision_at(y, score, qid=qid, k=10) == pytest.approx((2 / 10 + 1 / 10) / 2)
+
+
+def test_many_queries_are_judged_as_scikit_learn_judges_each():
+    rng = np.random.default_rng(0)
+    y, score = rng.integers(0, 4, 300), np.round(rng.normal(size=300), 1)
+    qid = rng.permutation(np.arange(300) // 10)
+    each = [qid == q for q in np.unique(qid)]
+    gains = [ndcg_score([2.0 ** y[q] - 1], [score[q]], k=5) for q in each]
+    assert ndcg(y, score, qid=qid, k=5) == pytest.approx(np.mean(gains))
+    found = [average_precision_score(y[q] >= 1, score[q]) for q in each]
+    assert mean_average_precision(y, score, qid=qid) == pytest.approx(np.mean(found))

@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from maxmargin import data, distributed, metrics, report
-    from maxmargin.estimators import KernelSVC, KernelSVCCV, LinearSVC, LinearSVCCV
+    from maxmargin.estimators import KernelSVC, KernelSVCCV, LinearSVC
+    from maxmargin.estimators.linear_cv import LinearSVCCV, LinearSVRCV
     from maxmargin.estimators.measure import MeasureSVC
     from maxmargin.estimators.ordinal import OrdinalSVC
     from maxmargin.estimators.rank import RankSVM
-    from maxmargin.estimators.regression import LinearSVR, LinearSVRCV
+    from maxmargin.estimators.regression import LinearSVR
+    from maxmargin.estimators.score_cv import (
+        MeasureSVCCV,
+        OrdinalSVCCV,
+        RankSVMCV,
+        SparseKernelSVCCV,
+    )
     from maxmargin.estimators.sparse_kernel import SparseKernelSVC
     from maxmargin.estimators.stream import StreamSVC
 
@@ -25,9 +32,13 @@ __all__ = [
     "LinearSVR",
     "LinearSVRCV",
     "MeasureSVC",
+    "MeasureSVCCV",
     "OrdinalSVC",
+    "OrdinalSVCCV",
     "RankSVM",
+    "RankSVMCV",
     "SparseKernelSVC",
+    "SparseKernelSVCCV",
     "StreamSVC",
     "__version__",
     "data",
@@ -44,11 +55,15 @@ _HOMES = {
     "LinearSVC": "maxmargin.estimators.linear",
     "LinearSVCCV": "maxmargin.estimators.linear_cv",
     "LinearSVR": "maxmargin.estimators.regression",
-    "LinearSVRCV": "maxmargin.estimators.regression",
+    "LinearSVRCV": "maxmargin.estimators.linear_cv",
     "MeasureSVC": "maxmargin.estimators.measure",
+    "MeasureSVCCV": "maxmargin.estimators.score_cv",
     "OrdinalSVC": "maxmargin.estimators.ordinal",
+    "OrdinalSVCCV": "maxmargin.estimators.score_cv",
     "RankSVM": "maxmargin.estimators.rank",
+    "RankSVMCV": "maxmargin.estimators.score_cv",
     "SparseKernelSVC": "maxmargin.estimators.sparse_kernel",
+    "SparseKernelSVCCV": "maxmargin.estimators.score_cv",
     "StreamSVC": "maxmargin.estimators.stream",
 }
 _FOLDERS = ("data", "distributed", "metrics", "report")

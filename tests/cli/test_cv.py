@@ -46,3 +46,105 @@ def test_impossible_searches_fail_with_a_sentence(run, folder, args):
     assert outcome.exit_code == 1
     assert len(outcome.stderr.splitlines()) == 1
     assert sorted(os.listdir()) == before
+
+
+def contract_file(name, path):
+    from tests.contract.machines import MACHINES, write_svmlight
+
+    rows = MACHINES[name].rows()
+    write_svmlight(path, rows)
+    return rows
+
+
+@pytest.mark.parametrize(
+    "kind, name, more",
+    [
+        ("linear", "LinearSVCCV", {}),
+        ("regression", "LinearSVRCV", {}),
+        ("rank", "RankSVMCV", {}),
+        ("ordinal", "OrdinalSVCCV", {}),
+        ("measure", "MeasureSVCCV", {}),
+        ("sparse-kernel", "SparseKernelSVCCV", {"n_basis": 4}),
+    ],
+)
+@pytest.mark.parametrize("seed", [0, 3])
+def test_python_and_the_command_choose_the_same_C(run_json, tmp_path, kind, name, more, seed):
+    import maxmargin
+
+    path = tmp_path / "rows.svm"
+    contract_file(name, path)
+    Cs = 3 if kind == "sparse-kernel" else 6
+    estimator = getattr(maxmargin, name)(Cs=Cs, cv=3, random_state=seed, **more)
+    model = estimator.fit(str(path))
+    options = ("--n-basis", "4") if more else ()
+    seeded = ("--seed", str(seed))
+    told = run_json("cv", str(path), "--kind", kind, "--Cs", str(Cs), "-v", "3", *seeded, *options)
+    assert told["best_C"] == model.C_
+    assert told["Cs"] == pytest.approx(model.Cs_.tolist())
+    assert told["mean"] == pytest.approx(model.scores_.mean(axis=0).tolist(), abs=1e-3)
+    assert told["scoring"] == model.scoring_
+
+
+@pytest.mark.parametrize("kind, name", [("rank", "RankSVM"), ("measure", "MeasureSVC")])
+def test_rows_may_stay_on_disk(run_json, tmp_path, kind, name):
+    path = tmp_path / "rows.svm"
+    contract_file(name, path)
+    args = ("cv", str(path), "--kind", kind, "--Cs", "0.1,1", "-v", "3")
+    here, there = run_json(*args), run_json(*args, "--from-disk")
+    assert here["best_C"] == there["best_C"]
+    assert here["mean"] == pytest.approx(there["mean"], abs=1e-2)
+
+
+def test_a_search_is_judged_as_told(run, run_json, folder):
+    told = run_json("cv", "two.svm", "m", "--Cs", "0.1,1", "--scoring", "f1", "--tune-threshold")
+    assert told["scoring"] == "f1"
+    assert load_model("m").parameters["threshold"] == told["threshold"]
+    assert run_json("cv", "two.svm", "--Cs", "0.1,1", "--scoring", "balanced_accuracy")
+    for args in (["--scoring", "ndcg@10"], ["--scoring", "nonsense"]):
+        outcome = run("cv", "two.svm", "--Cs", "0.1,1", *args)
+        assert outcome.exit_code == 1 and len(outcome.stderr.splitlines()) == 1
+    assert run("cv", "two.svm", "--kind", "kernel", "--scoring", "f1").exit_code == 2
+
+
+def test_a_column_of_groups_is_never_split(run, run_json, tmp_path):
+    lines = ["target,patient,a,b"]
+    lines += [f"{i % 2},{i // 10},{(i * 7) % 5 + i % 2},{i % 3}" for i in range(60)]
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(lines) + "\n")
+    args = ("cv", str(path), "--Cs", "0.1,1", "--group", "patient")
+    assert len(run_json(*args, "-v", "6")["scores"]) == 6
+    outcome = run(*args, "-v", "7")
+    assert outcome.exit_code == 1 and "7 folds of 6 groups" in outcome.stderr
+
+
+def test_evaluate_has_any_measure_at_any_k(run, run_json, tmp_path):
+    from maxmargin import data, metrics
+
+    path, model = tmp_path / "rows.svm", str(tmp_path / "m")
+    contract_file("RankSVM", path)
+    run("train", str(path), model, "--kind", "rank")
+    args = ("evaluate", str(path), model, "--measures", "NDCG@1,3,map,precision@2")
+    told = run_json(*args)
+    rows = data.open(path)
+    score = load_model(model).predict(rows.X)
+    expected = {
+        "ndcg@1": metrics.ndcg(rows.y, score, qid=rows.qid, k=1),
+        "ndcg@3": metrics.ndcg(rows.y, score, qid=rows.qid, k=3),
+        "map": metrics.mean_average_precision(rows.y, score, qid=rows.qid),
+        "precision@2": metrics.precision_at(rows.y, score, qid=rows.qid, k=2),
+    }
+    assert told["measures"] == pytest.approx(expected)
+    assert run_json(*args, "--from-disk") == told
+    assert run("evaluate", str(path), model, "--measures", "f1").exit_code == 1
+    assert run("evaluate", str(path), model, "--measures", "ndgc").exit_code == 1
+
+
+@pytest.mark.parametrize("name", ["LinearSVC", "OrdinalSVC", "MeasureSVC", "LinearSVR"])
+def test_evaluate_reads_block_by_block_what_it_reads_at_once(run, run_json, tmp_path, name):
+    from tests.contract.machines import MACHINES
+
+    path, model = tmp_path / "rows.svm", str(tmp_path / "m")
+    contract_file(name, path)
+    run("train", str(path), model, "--kind", MACHINES[name].kind, *MACHINES[name].options)
+    args = ("evaluate", str(path), model)
+    assert run_json(*args, "--from-disk") == run_json(*args)

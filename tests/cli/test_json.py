@@ -80,7 +80,8 @@ def test_train_info_evaluate_and_predict(run_json, rows, kind):
 
 def test_cv_and_info_of_data(run_json, rows):
     told = run_json("cv", "rows.svm", "--Cs", "0.1,1,10", "-v", "3")
-    assert set(told) == {"best_C", "Cs", "mean", "std", "scores", "model", "picture"}
+    known = {"best_C", "scoring", "Cs", "mean", "std", "scores", "widened", "model", "picture"}
+    assert set(told) == known
     told = run_json("info", "rows.svm")
     check(told, {"kind": str, "rows": int, "features": int, "nonzeros": int, "density": float})
     assert told["first_feature_number"] == 1

@@ -302,12 +302,15 @@ def test_formats_that_cannot_hold_a_kind_say_so(run, graded, kind):
 @pytest.mark.parametrize(
     "args, message",
     [
-        (["--gammas", "3"], "--gammas is for --kind kernel, but the kind is linear"),
+        (
+            ["--gammas", "3"],
+            "--gammas is for --kind kernel or sparse-kernel, but",
+        ),
         (["--picture", "a.svg"], "--picture is for --kind kernel"),
         (["--kind", "kernel", "--solver", "dual"], "--solver is for --kind linear"),
         (["--kind", "kernel", "--bias", "2"], "--bias is for --kind linear"),
         (["--kind", "kernel", "--kernel", "linear", "--gammas", "3"], "has no gamma"),
-        (["--kind", "rank"], "but the kind is rank: train and evaluate it"),
+        (["--kind", "stream"], "but the kind is stream: train and evaluate it"),
     ],
 )
 def test_options_of_cv_that_do_not_belong_are_wrong_usage(run, graded, args, message):

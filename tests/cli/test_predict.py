@@ -187,7 +187,7 @@ def test_evaluate_needs_labels(run, trained, folder):
 
 
 def test_roc_area_counts_ties_half():
-    from maxmargin.cli.measures import roc_area
+    from maxmargin.metrics.labelling import roc_area
 
     positive = np.array([True, False, True, False])
     assert roc_area(positive, np.zeros(4)) == 0.5

@@ -11,7 +11,8 @@ from maxmargin.cli import stages
 from maxmargin.cli.progress import Messages
 from maxmargin.cli.stages import Counting, Fitting, Reading, Stage, Tried
 from maxmargin.problem import Progress
-from maxmargin.training.search import SearchProgress, search_C
+from maxmargin.training.search import Grid, SearchProgress, search
+from maxmargin.training.tasks import OfClasses
 
 
 @pytest.fixture
@@ -59,17 +60,18 @@ def test_a_search_tells_its_fold_and_C():
     from maxmargin.training.fit import LinearPlan
 
     seen: list[SearchProgress] = []
-    search_C(X, y, LinearPlan(), [0.1, 1.0], 2, watch=seen.append)
+    search(X, OfClasses(y, LinearPlan()), Grid([0.1, 1.0]), 2, watch=seen.append)
     assert [str(s) for s in seen[:4]] == [
         "fold 1 of 2, C = 0.1",
-        "fold 1 of 2, C = 1",
         "fold 2 of 2, C = 0.1",
+        "fold 1 of 2, C = 1",
         "fold 2 of 2, C = 1",
     ]
-    assert str(seen[-1]).startswith("all rows, C = ") and seen[3].done == 3 and seen[3].total == 6
+    assert str(seen[-1]).startswith("all rows, C = ")
+    assert [(s.done, s.total) for s in seen] == [(k, 5) for k in range(5)]
     stage = Fitting(1e-3)
     stage.tried(seen[3])
-    assert " 50% " in stage.text() and "fold 2 of 2, C = 1" in stage.text()
+    assert " 60% " in stage.text() and "fold 2 of 2, C = 1" in stage.text()
 
 
 def test_cells_and_grids_tell_how_many_are_done(clock):

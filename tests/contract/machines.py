@@ -96,6 +96,16 @@ MACHINES = {
         _with(maxmargin.LinearSVR, intercept="free", solver="ocas"), values
     ),
     "LinearSVRCV": Machine(_with(maxmargin.LinearSVRCV, Cs=[0.1, 1.0], cv=3), values),
+    "RankSVMCV": Machine(_with(maxmargin.RankSVMCV, Cs=[0.1, 1.0], cv=3), queries),
+    "OrdinalSVCCV": Machine(_with(maxmargin.OrdinalSVCCV, Cs=[0.1, 1.0], cv=3), grades),
+    "MeasureSVCCV": Machine(
+        _with(maxmargin.MeasureSVCCV, measure="roc_auc", Cs=[0.1, 1.0], cv=3), classes
+    ),
+    "SparseKernelSVCCV": Machine(
+        _with(maxmargin.SparseKernelSVCCV, n_basis=5, gamma=0.5, Cs=[0.1, 1.0], cv=2),
+        classes,
+        agreement=5e-3,
+    ),
     "RankSVM": Machine(maxmargin.RankSVM, queries, "rank"),
     "OrdinalSVC": Machine(maxmargin.OrdinalSVC, grades, "ordinal"),
     "MeasureSVC": Machine(

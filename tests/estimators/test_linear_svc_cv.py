@@ -100,7 +100,7 @@ def test_impossible_grids_are_refused(three, Cs):
 
 
 def test_too_many_folds_are_refused(three):
-    with pytest.raises(ValueError, match="n_splits"):
+    with pytest.raises(ValueError, match="cannot make 1000 folds"):
         LinearSVCCV(cv=1000).fit(*three)
 
 

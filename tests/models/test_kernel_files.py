@@ -11,8 +11,8 @@ from sklearn.datasets import load_iris, make_moons
 
 from maxmargin.models import KernelModel, load_model, save
 from maxmargin.models.libsvm_text import write
+from maxmargin.training.folds import stratified_folds
 from maxmargin.training.kernel import train
-from maxmargin.training.kernel_search import stratified_folds
 
 from ..plans import kernel_plan
 

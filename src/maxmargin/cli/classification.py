@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maxmargin.cli import measures, rows
 from maxmargin.cli.fitting import Evaluation, Table, labels_of
+from maxmargin.metrics.labelling import roc_area
+from maxmargin.metrics.named import HeldOut
 
 if TYPE_CHECKING:
     from maxmargin.cli.measures import Scores
@@ -29,13 +32,25 @@ def judged_by_score(
     if binary and len(scores.labels) == 2:
         truth = rows.label_names(labels_of(dataset))
         positive = np.array([name == scores.labels[1] for name in truth])
-        area = measures.roc_area(positive, values, dataset.weight)
+        area = roc_area(positive, values, dataset.weight)
     shown = "" if area is None else f", ROC area {area:.6f}"
     facts = {"rows": whole(scores.total), "accuracy": scores.accuracy, "roc_area": area}
     return Evaluation(
         facts | class_facts(scores, model, dataset),
         tables(f"accuracy {scores.accuracy:.4%}{shown}", scores),
     )
+
+
+def held_out(model: Any, dataset: Dataset, threads: int | None) -> HeldOut:
+    """Rows beside what a model says of them. Labels are names: a file may write as 1 what the model
+    knows as "1"."""
+    y, named = labels_of(dataset), model
+    if hasattr(model, "classes"):
+        y = np.array(rows.label_names(y))
+        bare = getattr(model, "_model", model)
+        named = replace(bare, classes=np.array(rows.label_names(model.classes)))
+    values = model.decision_function(dataset.X, threads)
+    return HeldOut(named, values, y, dataset.weight, dataset.qid)
 
 
 def counted(model: Any, dataset: Dataset, predicted: np.ndarray) -> Scores:

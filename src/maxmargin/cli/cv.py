@@ -11,25 +11,40 @@ from maxmargin.cli import checks, fitting, kinds, options
 from maxmargin.cli import report as reports
 from maxmargin.cli.console import print_json, print_table, printable, warn
 from maxmargin.cli.fitting import Table
-from maxmargin.cli.options import Choices, Option
+from maxmargin.cli.options import Choices, Option, spelled
 from maxmargin.cli.outputs import Outputs
 from maxmargin.cli.progress import Messages
 from maxmargin.cli.stages import Fitting, Tried
 
+SCORING = Option(
+    "--scoring", "What decides: ndcg@10, f1, roc_auc, ..., or a scorer of scikit-learn.",
+    metavar="NAME", said="that of the kind",
+)  # fmt: skip
+WIDEN = Option(
+    "--widen/--no-widen", "Go on beyond the grid while the best C is its end.", bool,
+    said="where --Cs is a number",
+)  # fmt: skip
+TUNE = Option("--tune-threshold", "Two classes: keep the best threshold.", bool, False)
+GROUP = Option(
+    "--group", "Tables: column of groups that folds keep whole.", metavar="COLUMN",
+    group=options.DATA,
+)  # fmt: skip
+ALONG_C = ("scoring", "widen", "tune_threshold")  # for kinds that search along C
 OPTIONS = (
     Option("--Cs", "Values as 0.01,0.1,1 or how many to try.", metavar="LIST", default="10"),
     Option("-v --folds", "Parts to split into.", int, 5, "N", least=2),
-    *(kinds.KIND, options.TOL, options.MAX_ITER, options.MAX_TIME),
+    *(SCORING, WIDEN, TUNE, kinds.KIND, options.TOL, options.MAX_ITER, options.MAX_TIME),
     *(options.THREADS, options.FORMAT, options.TARGET, options.WEIGHT, options.DROP),
-    *(options.ENCODE, options.ZERO_BASED, options.DTYPE),
+    *(GROUP, options.ENCODE, options.ZERO_BASED, options.DTYPE),
     *(options.REPORT, options.FORCE, options.QUIET, options.JSON),
-    *(option for name in ("linear", "kernel") for option in kinds.KINDS[name].options),
+    *(option for kind in kinds.KINDS.values() if kind.searches for option in kind.options),
 )
-LEFT_OUT = ("gamma", "from_disk", "probabilities")  # train with the best C calibrates
+LEFT_OUT = ("gamma", "probabilities")  # train with the best C calibrates
 OPTIONS = tuple(o for o in dict.fromkeys(OPTIONS) if o.name not in LEFT_OUT)
 EXAMPLES = (
     ("cv spam.svm", "ten values of C, five folds"),
     ("cv spam.svm best.model --Cs 0.01,0.1,1 -v 10", "keep the model of the best C"),
+    ("cv queries.svm --kind rank --scoring ndcg@5", "folds of whole queries"),
     ("cv shuttle.svm --kind kernel --picture map.svg", "a grid of C and gamma, drawn"),
 )
 
@@ -43,12 +58,12 @@ def cv(
     *,
     choices: Choices,
 ) -> None:
-    """Find the C (of a kernel machine also the gamma) that classifies held-out rows best."""
+    """Find the C (of a kernel machine also the gamma) that is best for held-out rows."""
     from maxmargin.cli import rows, tables
     from maxmargin.models import save
     from maxmargin.models.files import MODEL_FILE
 
-    kinds.check_options(choices)
+    check_choices(choices)
     machine = kinds.searcher(choices.kind)
     grid = fitting.Grid(values_of(choices.Cs, "--Cs"), widths_of(choices.gammas), choices.folds)
     messages = Messages(choices.quiet)
@@ -64,11 +79,12 @@ def cv(
 
         outputs.check(choices.picture, PICTURE)
     reports.check(outputs, choices.report)
-    dataset = rows.read_shown(data, choices, messages)
+    dataset = rows.read_shown(data, choices, messages, rows.read_labelled)
     checks.before(dataset, choices, messages)
     plan = replace(plan, class_weight=fitting.class_weight_of(dataset, choices))
-    with messages.showing(stage):
+    with fitting.warnings_as_messages(), messages.showing(stage):
         found = machine.search(dataset, grid, plan, choices, messages.callback(stage.tried))
+    say_widened(found.facts.get("widened", []), messages)
     kept = fitting.with_columns(found.model, dataset)
     if model is not None:
         save(kept, model, overwrite=True)  # checked before the work
@@ -78,7 +94,7 @@ def cv(
         found.draw(choices.picture)
     if found.warning is not None:
         warn(found.warning)
-    for name in ("C", "gamma"):
+    for name in ("C", "gamma", "epsilon", "k"):
         if f"best_{name}" in found.facts:  # cells have a best point each
             tried = found.facts[f"{name}s"]
             checks.edge(name, f"--{name}s", found.facts[f"best_{name}"], tried)
@@ -90,6 +106,24 @@ def cv(
         messages.say(f"model with {found.best} in {model}{reported}")
     elif reported:
         messages.say(f"best: {found.best}{reported}")
+
+
+def check_choices(choices: Choices) -> None:
+    """Refuse what the kind does not take, rather than ignore it."""
+    kinds.check_options(choices, shared=("seed",))  # of folds
+    typed = [name for name in ALONG_C if name in choices.typed]
+    if choices.kind == "kernel" and typed:
+        raise typer.BadParameter(
+            f"{spelled(typed[0])}: --kind kernel searches a grid of C and gamma by its errors: "
+            "leave it out, or take --kind sparse-kernel"
+        )
+
+
+def say_widened(tried: list[float], messages: Messages) -> None:
+    """Values of C that nobody asked for are told."""
+    if tried:
+        more = ", ".join(f"{C:.4g}" for C in tried)
+        messages.say(f"the best C was an end of the grid: tried {more} too (--no-widen: do not)")
 
 
 def show(report: Table | str) -> None:

@@ -49,16 +49,3 @@ def confusion(
     counts = np.zeros((len(labels), len(labels)))
     np.add.at(counts, (rows, predicted), 1.0 if weight is None else weight)
     return Scores(labels, counts)
-
-
-def roc_area(positive: np.ndarray, scores: np.ndarray, weight: np.ndarray | None = None) -> float:
-    """Chance that a positive row scores above a negative one, ties counting half; nan if one-sided.
-
-    area = sum over positives of (weight of negatives below + 1/2 of those level) / (W+ W-)
-    """
-    weight = np.ones(len(scores)) if weight is None else np.asarray(weight, dtype=np.float64)
-    _, level = np.unique(scores, return_inverse=True)
-    up = np.bincount(level, weight * positive)
-    down = np.bincount(level, weight * ~positive)
-    below = np.cumsum(down) - down
-    return ratio(float(up @ (below + 0.5 * down)), float(up.sum() * down.sum()))

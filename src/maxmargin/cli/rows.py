@@ -42,6 +42,8 @@ def reading(choices: Choices) -> dict[str, Any]:
     options = {name: typed.get(name) for name in ("format", "zero_based", "threads", "dtype")}
     for name, known in (("target", _column), ("qid", _position), ("weight", _position)):
         options[name] = None if typed.get(name) is None else known(typed[name])
+    if typed.get("group") is not None:
+        options["qid"] = _position(typed["group"])
     options["drop"] = typed.get("drop") or None
     options["encode"] = "auto" if typed.get("encode") == "auto" else None
     return {name: value for name, value in options.items() if value is not None}
@@ -178,6 +180,8 @@ def pieces_for(model: Any, source: str, choices: Choices, stage: Counting) -> It
         piece = Dataset(
             X if of_strings else X.astype(choices.dtype, copy=False),
             block.y,
+            weight=block.weight,
+            qid=block.qid,
             feature_names=rows.feature_names,
             index_base=rows.index_base,
             source=rows.name,

@@ -29,7 +29,7 @@ OPTIONS = (
     *(SCHEDULER, options.FORMAT, options.TARGET, options.WEIGHT, options.DROP, options.ENCODE),
     *(options.ZERO_BASED, options.DTYPE),
     *(options.REPORT, options.FORCE, options.QUIET, options.JSON),
-    *kinds.options("gammas", "picture"),
+    *kinds.options(*kinds.ONLY_CV),
 )
 EXAMPLES = (
     ("train spam.svm", "a linear classifier, in spam.svm.model"),

@@ -2,11 +2,17 @@
 
 from maxmargin.estimators.kernel import KernelSVC, KernelSVCCV
 from maxmargin.estimators.linear import LinearSVC
-from maxmargin.estimators.linear_cv import LinearSVCCV
+from maxmargin.estimators.linear_cv import LinearSVCCV, LinearSVRCV
 from maxmargin.estimators.measure import MeasureSVC
 from maxmargin.estimators.ordinal import OrdinalSVC
 from maxmargin.estimators.rank import RankSVM
-from maxmargin.estimators.regression import LinearSVR, LinearSVRCV
+from maxmargin.estimators.regression import LinearSVR
+from maxmargin.estimators.score_cv import (
+    MeasureSVCCV,
+    OrdinalSVCCV,
+    RankSVMCV,
+    SparseKernelSVCCV,
+)
 from maxmargin.estimators.sparse_kernel import SparseKernelSVC
 from maxmargin.estimators.stream import StreamSVC
 
@@ -18,8 +24,12 @@ __all__ = [
     "LinearSVR",
     "LinearSVRCV",
     "MeasureSVC",
+    "MeasureSVCCV",
     "OrdinalSVC",
+    "OrdinalSVCCV",
     "RankSVM",
+    "RankSVMCV",
     "SparseKernelSVC",
+    "SparseKernelSVCCV",
     "StreamSVC",
 ]

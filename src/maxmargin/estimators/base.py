@@ -133,10 +133,14 @@ class Machine(Reporting, BaseEstimator):
         if not self._is_file(X):
             X, y = self._rows(X, y, **options)
             return Given(X, y, sample_weight, qid)
-        threads, in_memory = threads_of(self.n_jobs), not self._rows_stay_on_disk
+        threads, in_memory = threads_of(self.n_jobs), not self._leaves_on_disk(X)
         file = read_labelled(X, y, sample_weight, qid, threads, rows=in_memory)
         self._note_columns(file.d, file.feature_names)
         return Given(file.X, file.y, file.weight, file.qid, file.index_base)
+
+    def _leaves_on_disk(self, X: Any) -> bool:
+        """Whether the rows of a file are read in every pass."""
+        return self._rows_stay_on_disk
 
     def _rows(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
         """scikit-learn's `validate_data` for rows we can use, with our own threads looking for NaN

@@ -25,6 +25,7 @@ from maxmargin.training.cells import (
     print_progress,
     train_cells,
 )
+from maxmargin.training.folds import Folds, folds_of
 from maxmargin.training.kernel import KernelPlan, TrainedKernel, train
 from maxmargin.training.kernel_search import search
 
@@ -181,8 +182,8 @@ class KernelSVCCV(_KernelClassifier):
         As in KernelSVC: every cell chooses its own C and gamma in `cv` folds of its rows; `C_` and
         `gamma_` are lists, and `best_score_` is the mean over all rows.
     cv : int, splitter or iterable of (train, test)
-        As in GridSearchCV. In a fold of m rows C is multiplied by n / m, so that lambda stays the
-        same.
+        A number of stratified folds, shuffled by `random_state`, or as in GridSearchCV. In a fold
+        of m rows C is multiplied by n / m, so that lambda stays the same.
     path_start : {"auto", "W0", "W1", "W2", "W3", "W4"}
         How a fit starts from the one before it on the regularisation path, where C grows: at zero
         (W0), at the kernel rule (W1), where it ended (W2), scaled with C (W3), or with the bounded
@@ -225,11 +226,18 @@ class KernelSVCCV(_KernelClassifier):
         if plan.cells is not None:
             return self._train_cells(given, plan)
         report = self._reporter()
-        folds = list(check_cv(self.cv, given.y, classifier=True).split(given.X, given.y))
+        folds = self._folds(given, plan)
         trained = search(given.X, given.y, self.Cs, self.gammas, folds, plan, given.weight, report)
         assert trained.grid is not None
         self._keep_grid(trained.grid)
         return trained
+
+    def _folds(self, given: Given, plan: KernelPlan) -> Folds:
+        """A number of folds of our own making, the same as in the command; else what was given."""
+        if isinstance(self.cv, int):
+            codes = np.unique(given.y, return_inverse=True)[1]
+            return folds_of(self.cv, len(codes), plan.options.seed, codes)
+        return list(check_cv(self.cv, given.y, classifier=True).split(given.X, given.y))
 
     def _train_cells(self, given: Given, plan: KernelPlan) -> TrainedCells:
         tuning = Tuning(self.Cs, self.gammas, self.cv)

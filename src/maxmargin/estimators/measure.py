@@ -6,16 +6,53 @@ from dataclasses import field
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import accuracy_score, fbeta_score, roc_auc_score
 
 from maxmargin.estimators.base import Classifier, Given, WithIntercept, parameters
-from maxmargin.losses.measures import number_taken
+from maxmargin.metrics.named import HeldOut, judged
 from maxmargin.training.fit import LinearPlan, Trained
 from maxmargin.training.scores import Measure, train_measure
 
 
 @parameters
-class MeasureSVC(WithIntercept, Classifier):
+class ForMeasure(WithIntercept, Classifier):
+    """What linear classifiers trained for a measure share."""
+
+    measure: str = field(default="f1", kw_only=False)
+    beta: float = 1.0
+    k: int | float | None = None
+    pos_label: Any = None
+    solver: str = "ocas"
+
+    _shown = ("coef", "intercept", "learned_intercept", "classes")
+
+    def _measure(self) -> Measure:
+        return Measure(self.measure, self.beta, self.k, self.pos_label)
+
+    def _plan(self) -> LinearPlan:
+        self._measure()
+        return self._planned(LinearPlan, loss="measures", bias=self._bias())
+
+    def score(self, X, y=None, sample_weight=None) -> float:
+        """The measure itself (for "error" the accuracy); with several classes, their mean.
+
+        X may be a file, which has its own labels and weights.
+        """
+        given = self._scored(X, y, sample_weight)
+        return self._judge(self.decision_function(given.X), np.asarray(given.y), given.weight)
+
+    def _judge(self, scores: np.ndarray, y: np.ndarray, sample_weight) -> float:
+        """The measure of scores beside true labels."""
+        return judge(self._measure(), self.model_, scores, y, sample_weight)
+
+
+def judge(measure: Measure, model: Any, scores: np.ndarray, y: np.ndarray, sample_weight) -> float:
+    """The measure of a model's scores beside true labels; with several classes, their mean."""
+    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    return judged(measure.name, HeldOut(model, scores, y, weight), measure.beta, measure.k)
+
+
+@parameters
+class MeasureSVC(ForMeasure):
     r"""Linear classifier that minimises a convex bound on a measure of all its labels at once.
 
     ``minimise 1/2 ||w||^2 + C max over labellings ybar of [n Delta(ybar, y) - sum of y_i <w, x_i>
@@ -25,8 +62,10 @@ class MeasureSVC(WithIntercept, Classifier):
     Parameters
     ----------
     measure : {"f1", "fbeta", "prbep", "precision_at_k", "recall_at_k", "roc_auc", "error"}
-        "prbep" is the precision/recall break-even point; with "error" this is `LinearSVC`. The
-        positive class is ``classes_[1]``.
+        "prbep" is the precision/recall break-even point; with "error" this is `LinearSVC`.
+    pos_label : label, optional
+        The positive one of two classes; None for ``classes_[1]``. Scores are those of
+        ``classes_[1]`` all the same, as everywhere in scikit-learn.
     C : float
         Multiplies the loss, which weighs as much as a sum over rows; the same C as in `LinearSVC`.
     beta : float
@@ -76,78 +115,10 @@ class MeasureSVC(WithIntercept, Classifier):
 
     _kind = "measure"
     _rows_stay_on_disk = True
-    _shown = ("coef", "intercept", "learned_intercept", "classes")
 
-    measure: str = field(default="f1", kw_only=False)
     C: float = field(default=1.0, kw_only=False)
-    beta: float = 1.0
-    k: int | float | None = None
-    solver: str = "ocas"
     warm_start: bool = False
 
     def _train(self, given: Given, plan: LinearPlan) -> Trained:
         measure = self._measure()
         return train_measure(given.X, given.y, plan, measure, given.weight, self._starts())
-
-    def _measure(self) -> Measure:
-        return Measure(self.measure, self.beta, self.k)
-
-    def _plan(self) -> LinearPlan:
-        self._measure()
-        return self._planned(LinearPlan, loss="measures", bias=self._bias())
-
-    def score(self, X, y=None, sample_weight=None) -> float:
-        """The measure itself (for "error" the accuracy); with several classes, their mean.
-
-        X may be a file, which has its own labels and weights.
-        """
-        given = self._scored(X, y, sample_weight)
-        return self._judge(self.decision_function(given.X), np.asarray(given.y), given.weight)
-
-    def _judge(self, scores: np.ndarray, y: np.ndarray, sample_weight) -> float:
-        """The measure of scores beside true labels."""
-        return judge(self._measure(), self.model_, scores, y, sample_weight)
-
-
-def judge(measure: Measure, model: Any, scores: np.ndarray, y: np.ndarray, sample_weight) -> float:
-    """The measure of a model's scores beside true labels; with several classes, their mean."""
-    labels, classes = model.labels(scores), model.classes
-    if measure.name == "error":
-        return float(accuracy_score(y, labels, sample_weight=sample_weight))
-    columns = scores[:, None] if classes.size == 2 else scores
-    positives = classes[1:] if classes.size == 2 else classes
-    values = [
-        measured(measure, y == label, column, labels == label, sample_weight)
-        for column, label in zip(columns.T, positives)
-    ]
-    return float(np.mean(values))
-
-
-def measured(measure: Measure, true, scores, labelled, sample_weight) -> float:
-    """The measure of one binary problem."""
-    if measure.name in ("f1", "fbeta"):
-        beta = 1.0 if measure.name == "f1" else measure.beta
-        return fbeta_score(
-            true, labelled, beta=beta, sample_weight=sample_weight, zero_division=0.0
-        )
-    if not np.any(true):
-        raise ValueError(f"no row is positive; measure {measure.name!r} needs positives")
-    if measure.name == "roc_auc":
-        return roc_auc_score(true, scores, sample_weight=sample_weight)
-    weight = np.ones(true.size) if sample_weight is None else np.asarray(sample_weight, float)
-    positives = float(weight[true].sum())
-    taken = positives
-    if measure.name != "prbep":
-        taken = number_taken(measure.name, measure.k, weight)
-    found = weight_found(true, scores, weight, taken)
-    return found / (taken if measure.name == "precision_at_k" else positives)
-
-
-def weight_found(true: np.ndarray, scores: np.ndarray, weight: np.ndarray, taken: float) -> float:
-    """Weight of positives among the `taken` highest scores; rows of equal score share a place."""
-    places, place = np.unique(-scores, return_inverse=True)
-    rows = np.bincount(place, weight, places.size)
-    positives = np.bincount(place, weight * true, places.size)
-    before = np.concatenate(([0.0], np.cumsum(rows)[:-1]))
-    share = np.clip((taken - before) / np.where(rows > 0, rows, 1.0), 0.0, 1.0)
-    return float(share @ positives)

@@ -15,7 +15,32 @@ from maxmargin.training.scores import train_ordinal
 
 
 @parameters
-class OrdinalSVC(Classifier):
+class OrderedClassifier(Classifier):
+    """What machines of ordered labels share."""
+
+    order: Sequence | None = None
+    solver: str = "ocas"
+
+    _shown = ("coef", "thresholds", "classes")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # scikit-learn scores it on labels without an order
+        return tags
+
+    def _plan(self) -> LinearPlan:
+        return self._planned(LinearPlan, loss="ranks", bias=0.0)
+
+    def mean_absolute_error(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Mean number of places between predicted and true label."""
+        given = self._scored(X, y, sample_weight)
+        _, true = places_of(np.asarray(given.y), self.classes_)
+        _, predicted = places_of(self.predict(given.X), self.classes_)
+        return float(np.average(np.abs(predicted - true), weights=given.weight))
+
+
+@parameters
+class OrdinalSVC(OrderedClassifier):
     r"""Labels that have an order: one linear score for all of them, cut by thresholds.
 
     ``minimise 1/2 ||w||^2 + C n/m * sum over pairs y_i > y_j of max(0, 1 - <w, x_i - x_j>)``, then
@@ -56,27 +81,9 @@ class OrdinalSVC(Classifier):
 
     _kind = "ordinal"
     _rows_stay_on_disk = True
-    _shown = ("coef", "thresholds", "classes")
 
     C: float = field(default=1.0, kw_only=False)
-    order: Sequence | None = None
-    solver: str = "ocas"
     warm_start: bool = False
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # scikit-learn scores it on labels without an order
-        return tags
-
-    def _plan(self) -> LinearPlan:
-        return self._planned(LinearPlan, loss="ranks", bias=0.0)
 
     def _train(self, given: Given, plan: LinearPlan) -> Trained:
         return train_ordinal(given.X, given.y, plan, self.order, given.weight, self._starts())
-
-    def mean_absolute_error(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Mean number of places between predicted and true label."""
-        given = self._scored(X, y, sample_weight)
-        _, true = places_of(np.asarray(given.y), self.classes_)
-        _, predicted = places_of(self.predict(given.X), self.classes_)
-        return float(np.average(np.abs(predicted - true), weights=given.weight))

@@ -12,7 +12,58 @@ from maxmargin.training.scores import train_ranking
 
 
 @parameters
-class RankSVM(Machine):
+class Ranker(Machine):
+    """What rankings share."""
+
+    _shown = ("coef",)
+    # Query ids are meant for every method that can take them.
+    __metadata_request__fit = {"qid": True}  # noqa: RUF012
+    __metadata_request__score = {"qid": True}  # noqa: RUF012
+
+    solver: str = "ocas"
+
+    def fit(  # type: ignore[override]
+        self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learns the scores.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d), or a file
+            Rows of a file (a path, a glob, a list of paths, or what `maxmargin.data.open_source`
+            gives) stay on disk and are read twice an iteration; targets and queries are its own.
+        y : array of shape (n,)
+            Grades or real values; only their order within a query counts.
+        qid : array of shape (n,), optional
+            Which query each row belongs to, in any order. Queries without two different targets
+            are left out; the others count equally.
+        sample_weight : array of shape (n,), optional
+            A weight of 2 counts as the row twice.
+        """
+        plan = self._plan()
+        given = self._given(X, y, sample_weight, qid, y_numeric=True)
+        return self._adopt(self._train(given, plan), given.index_base)
+
+    def _plan(self) -> LinearPlan:
+        return self._planned(LinearPlan, loss="ranks", bias=0.0)
+
+    def score(self, X, y=None, qid=None, sample_weight=None) -> float:
+        """Share of pairs in the right order, averaged over queries; ties count one half.
+
+        X may be a file, which has its own targets and queries.
+        """
+        given = self._scored(X, y, sample_weight, qid)
+        scores = self.predict(given.X)
+        return pairwise_accuracy(given.y, scores, qid=given.qid, sample_weight=given.weight)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+@parameters
+class RankSVM(Ranker):
     r"""Linear scores that put rows in the order of their targets, query by query.
 
     ``minimise 1/2 ||w||^2 + C N/Q * sum_q 1/m_q * sum of max(0, 1 - <w, x_i - x_j>)`` over the m_q
@@ -62,53 +113,9 @@ class RankSVM(Machine):
 
     _kind = "rank"
     _rows_stay_on_disk = True
-    _shown = ("coef",)
-    # Query ids are meant for every method that can take them.
-    __metadata_request__fit = {"qid": True}  # noqa: RUF012
-    __metadata_request__score = {"qid": True}  # noqa: RUF012
 
     C: float = field(default=1.0, kw_only=False)
-    solver: str = "ocas"
     warm_start: bool = False
-
-    def fit(  # type: ignore[override]
-        self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None
-    ) -> Self:
-        """Learns the scores.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d), or a file
-            Rows of a file (a path, a glob, a list of paths, or what `maxmargin.data.open_source`
-            gives) stay on disk and are read twice an iteration; targets and queries are its own.
-        y : array of shape (n,)
-            Grades or real values; only their order within a query counts.
-        qid : array of shape (n,), optional
-            Which query each row belongs to, in any order. Queries without two different targets
-            are left out; the others count equally.
-        sample_weight : array of shape (n,), optional
-            A weight of 2 counts as the row twice.
-        """
-        plan = self._plan()
-        given = self._given(X, y, sample_weight, qid, y_numeric=True)
-        return self._adopt(self._train(given, plan), given.index_base)
 
     def _train(self, given: Given, plan: LinearPlan) -> Trained:
         return train_ranking(given.X, given.y, plan, given.qid, given.weight, self._starts())
-
-    def _plan(self) -> LinearPlan:
-        return self._planned(LinearPlan, loss="ranks", bias=0.0)
-
-    def score(self, X, y=None, qid=None, sample_weight=None) -> float:
-        """Share of pairs in the right order, averaged over queries; ties count one half.
-
-        X may be a file, which has its own targets and queries.
-        """
-        given = self._scored(X, y, sample_weight, qid)
-        scores = self.predict(given.X)
-        return pairwise_accuracy(given.y, scores, qid=given.qid, sample_weight=given.weight)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags

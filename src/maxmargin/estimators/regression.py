@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import d2_pinball_score, r2_score
-from sklearn.model_selection import check_cv
 
 from maxmargin.estimators.base import Given, WithIntercept, parameters
 from maxmargin.training.fit import Trained
 from maxmargin.training.regression import RegressionPlan, train_regression
-from maxmargin.training.search import search_C
 
 
 @parameters
@@ -137,40 +135,3 @@ class LinearSVR(Regressor):
 
     def _train(self, given: Given, plan: RegressionPlan) -> Trained:
         return train_regression(given.X, given.y, plan, given.weight, self._starts())
-
-
-@parameters
-class LinearSVRCV(Regressor):
-    """`LinearSVR` with the C whose loss on held-out rows is least.
-
-    Every fold is solved along growing C, each solution the start of the next, and no row is copied.
-    The model is refitted on all rows with the least C of best mean score.
-
-    Parameters
-    ----------
-    Cs : int or list of float
-        Values to try, or how many between 1e-4 and 1e4 at even ratios.
-    cv : int, splitter or iterable
-        As in scikit-learn: a number of folds, a splitter, or pairs of index arrays.
-
-    The others are those of `LinearSVR`; `max_time` is a limit for each fit.
-
-    Attributes
-    ----------
-    C_ : float
-        The best C.
-    Cs_ : ndarray
-    scores_ : ndarray of shape (folds, number of Cs)
-        The negative mean of the loss that is minimised, on the rows held out.
-
-    All others are those of `LinearSVR`, for the refitted model.
-    """
-
-    Cs: Any = field(default=10, kw_only=False)
-    cv: Any = 5
-
-    def _train(self, given: Given, plan: RegressionPlan) -> Trained:
-        splits = check_cv(self.cv, given.y, classifier=False).split(given.X, given.y)
-        found = search_C(given.X, given.y, plan, self.Cs, splits, given.weight)
-        self.C_, self.Cs_, self.scores_ = found.C, found.Cs, found.scores
-        return found.trained

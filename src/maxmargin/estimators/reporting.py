@@ -116,4 +116,7 @@ def _search(estimator: Any) -> Search | None:
     gammas, error = getattr(estimator, "gammas_", None), 1.0 - np.asarray(scores)
     if error.ndim == 2:  # (folds, Cs)
         return Search(np.asarray(Cs), error.T[None])
+    if gammas is None:  # values of another parameter: the path of the best one
+        best = int(np.argmin(error.mean(axis=2).min(axis=1)))
+        return Search(np.asarray(Cs), error[[best]])
     return Search(np.asarray(Cs), error, np.asarray(gammas))

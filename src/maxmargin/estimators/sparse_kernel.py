@@ -17,7 +17,57 @@ from maxmargin.training.subspace import SparseKernelPlan, TrainedSparseKernel, t
 
 
 @parameters
-class SparseKernelSVC(WithProbabilities, KernelClassifier):
+class OnBasis(WithProbabilities, KernelClassifier):
+    """What machines on few basis vectors share."""
+
+    n_basis: int | Sequence[int] = field(default=100, kw_only=False)
+    loss: str = "hinge"
+    beta: float = 1.0
+    k: int | float | None = None
+    pos_label: Any = None
+    gamma: float | str = "scale"
+    basis: str = "free"
+    residual_rows: int = 2048
+    starts: int = 32
+    restarts: int = 2
+    bounds: str = "auto"
+
+    def _plan(self) -> SparseKernelPlan:
+        return self._planned(SparseKernelPlan)
+
+    def _keep(self, trained: TrainedSparseKernel, index_base: int | None = None) -> None:
+        super()._keep(trained, index_base)
+        self.path_ = trained.path
+
+    def _show(self, model: Any) -> None:
+        super()._show(model)
+        self.path_ = [model]
+        if model.intercept is not None:
+            self.intercept_ = model.intercept
+        self.basis_vectors_ = model.vectors
+        self.n_basis_ = model.n_basis
+        self.gamma_ = model.kernel.gamma
+        self.delta_ = model.delta
+        self.theorem2_bound_ = model.theorem2_bound
+        self.exact_gap_ = model.exact_gap
+        self.bounds_are_estimates_ = model.bounds_are_estimates
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The accuracy, or the measure it was trained for; of a file by its own labels."""
+        measure = self._plan().measure
+        if measure is None:
+            return super().score(X, y, sample_weight)
+        given = self._scored(X, y, sample_weight)
+        scores = self.decision_function(given.X)
+        return judge(measure, self.model_, scores, np.asarray(given.y), given.weight)
+
+    def export_onnx(self, path: str | os.PathLike, input_type: str = "float32") -> None:
+        """Writes an ONNX graph: input ``X``, outputs ``label`` and ``scores``."""
+        to_onnx(self, path, input_type)
+
+
+@parameters
+class SparseKernelSVC(OnBasis):
     r"""Kernel SVM classifier with a budget of basis vectors, by cutting-plane subspace pursuit.
 
     .. math:: \min_f \tfrac12 \|f\|^2 + C \sum_i s_i \max(0, 1 - y_i f(x_i)), \qquad
@@ -39,7 +89,7 @@ class SparseKernelSVC(WithProbabilities, KernelClassifier):
         "recall_at_k", "roc_auc" or "error": a sum over rows, or a bound on a measure of all labels
         at once, as in `MeasureSVC`. `score` is the accuracy of the former and the
         measure of the latter.
-    beta, k
+    beta, k, pos_label
         Of the measures "fbeta", and at k: as in `MeasureSVC`.
     kernel : {"rbf", "poly", "linear", "laplacian"}
         "laplacian" has no pre-image method: it needs a basis of training rows.
@@ -100,50 +150,7 @@ class SparseKernelSVC(WithProbabilities, KernelClassifier):
 
     _kind = "sparse-kernel"
 
-    n_basis: int | Sequence[int] = field(default=100, kw_only=False)
     C: float = field(default=1.0, kw_only=False)
-    loss: str = "hinge"
-    beta: float = 1.0
-    k: int | float | None = None
-    gamma: float | str = "scale"
-    basis: str = "free"
-    residual_rows: int = 2048
-    starts: int = 32
-    restarts: int = 2
-    bounds: str = "auto"
-
-    def _plan(self) -> SparseKernelPlan:
-        return self._planned(SparseKernelPlan)
 
     def _train(self, given: Given, plan: SparseKernelPlan) -> TrainedSparseKernel:
         return train(given.X, given.y, plan, given.weight)
-
-    def _keep(self, trained: TrainedSparseKernel, index_base: int | None = None) -> None:
-        super()._keep(trained, index_base)
-        self.path_ = trained.path
-
-    def _show(self, model: Any) -> None:
-        super()._show(model)
-        self.path_ = [model]
-        if model.intercept is not None:
-            self.intercept_ = model.intercept
-        self.basis_vectors_ = model.vectors
-        self.n_basis_ = model.n_basis
-        self.gamma_ = model.kernel.gamma
-        self.delta_ = model.delta
-        self.theorem2_bound_ = model.theorem2_bound
-        self.exact_gap_ = model.exact_gap
-        self.bounds_are_estimates_ = model.bounds_are_estimates
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The accuracy, or the measure it was trained for; of a file by its own labels."""
-        measure = self._plan().measure
-        if measure is None:
-            return super().score(X, y, sample_weight)
-        given = self._scored(X, y, sample_weight)
-        scores = self.decision_function(given.X)
-        return judge(measure, self.model_, scores, np.asarray(given.y), given.weight)
-
-    def export_onnx(self, path: str | os.PathLike, input_type: str = "float32") -> None:
-        """Writes an ONNX graph: input ``X``, outputs ``label`` and ``scores``."""
-        to_onnx(self, path, input_type)

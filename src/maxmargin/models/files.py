@@ -42,6 +42,11 @@ def register_estimator(kind: str, from_model: Callable[[Any], Any]) -> None:
     _estimators[kind] = from_model
 
 
+def wrapped(model: Any) -> Any:
+    """The fitted estimator of a model, whose class has registered itself."""
+    return _estimators[kind_of(model)](model)
+
+
 def kind_of(model: object) -> str:
     """The registered name of a model's kind."""
     for name, kind in kinds().items():

@@ -63,6 +63,12 @@ class OrdinalModel(LinearScores):
         edges = np.concatenate(([-np.inf], self.thresholds, [np.inf]))
         return np.minimum(score - edges[:-1], edges[1:] - score)
 
+    def labels(self, scores: np.ndarray) -> np.ndarray:
+        """The class each row of `decision_function` speaks for."""
+        if scores.ndim == 1:
+            return self.classes[(scores > 0).astype(np.intp)]
+        return self.classes[np.argmax(scores, axis=1)]
+
     def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
         """The label in whose interval the score lies."""
         return self.classes[self.places(X, threads)]

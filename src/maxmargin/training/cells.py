@@ -29,8 +29,9 @@ from maxmargin.solvers.kernel.cells import CellTree, cut
 from maxmargin.solvers.kernel.gram import Kernel
 from maxmargin.solvers.kernel.sources import budget_of
 from maxmargin.solvers.kernel.two_variable import KernelCertificate
+from maxmargin.training.folds import stratified_folds
 from maxmargin.training.kernel import KernelPlan, TrainedKernel, kept_parameters, train_on
-from maxmargin.training.kernel_search import search_on, stratified_folds
+from maxmargin.training.kernel_search import search_on
 from maxmargin.training.targets import Labels, labels_of
 
 POLL = 0.02  # seconds between two looks at the stop flag

@@ -119,6 +119,10 @@ class Trained:
         """All problems' progress, one after the other."""
         return [progress for solution in self.solutions for progress in solution.history]
 
+    def with_model(self, model: Any) -> Trained:
+        """The same runs, with the model changed after them."""
+        return replace(self, model=model)
+
 
 class Place(Protocol):
     """Where rows are, and how a problem is solved there."""

@@ -126,16 +126,6 @@ def _grid_of(form: NormalForm, Cs: Any, gammas: Any, plan: KernelPlan) -> _Value
     return _Values(Cs_tried, tried, free_C, free_gamma)
 
 
-def stratified_folds(y: np.ndarray, count: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Random folds, every class with its share in each: pairs (training, validation rows)."""
-    random = np.random.default_rng(seed)
-    shuffled = random.permutation(len(y))
-    by_class = shuffled[np.argsort(np.asarray(y)[shuffled], kind="stable")]
-    fold_of = np.empty(len(y), dtype=np.intp)
-    fold_of[by_class] = np.arange(len(y)) % count
-    return [(np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(count)]
-
-
 def _rows(part: str, given, n: int) -> np.ndarray:
     """Row numbers of a fold, all of them in the data."""
     rows = np.asarray(given)

@@ -97,14 +97,20 @@ def train_ordinal(
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure of all labels at once; `beta` is for "fbeta", `k` for the measures at k."""
+    """A measure of all labels at once; `beta` is for "fbeta", `k` for the measures at k.
+
+    `pos_label` is the positive one of two classes; None for the second.
+    """
 
     name: str = "f1"
     beta: float = 1.0
     k: int | float | None = None
+    pos_label: Any = None
 
     def __post_init__(self) -> None:
         one_of("measure", self.name, MEASURES)
+        if hasattr(self.pos_label, "item"):  # a number of numpy's, as model files have none
+            object.__setattr__(self, "pos_label", self.pos_label.item())
         positive("beta", self.beta)
 
     def loss(self, signs: np.ndarray, C: float, weight: np.ndarray | None) -> MakeLoss:
@@ -114,6 +120,19 @@ class Measure:
             )
 
         return make
+
+    def turns(self, classes: np.ndarray) -> bool:
+        """Whether the positive class is the first of two: scores are then those of the other way
+        round, since the second class is the one above the threshold."""
+        if self.pos_label is None:
+            return False
+        labels = [str(label) for label in classes.tolist()]
+        if len(labels) != 2 or str(self.pos_label) not in labels:
+            raise ValueError(
+                f"pos_label is {self.pos_label!r}, but the labels are "
+                f"{', '.join(labels[:10])}: expected one of two labels"
+            )
+        return str(self.pos_label) == labels[0]
 
     @property
     def needs_cut(self) -> bool:
@@ -136,7 +155,8 @@ def train_measure(
     """A linear classifier for a measure; several classes one against the rest."""
     labels = labels_of(y, sample_weight, plan.class_weight)
     learned = replace(plan, bias=measure.learned_bias(plan.bias))
-    signs = [labels.signs(k) for k in range(len(labels.positives))]
+    turn = -1.0 if measure.turns(labels.classes) else 1.0
+    signs = [turn * labels.signs(k) for k in range(len(labels.positives))]
     losses = [measure.loss(sign, plan.C, labels.weight) for sign in signs]
     fitted = fit(X, losses, learned, starts)
     solutions = fitted.solutions
@@ -148,12 +168,12 @@ def train_measure(
         scores = [predictions_of(X, s.w[: fitted.d], plan) for s in solutions]
         cuts = [cut(score, sign, measure, labels) for score, sign in zip(scores, signs)]
         intercept = -np.array(cuts)
-    return trained_scores(
+    trained = trained_scores(
         MeasureModel,
         solutions,
         learned,
-        intercept=intercept,
-        learned_intercept=constant,
+        intercept=turn * intercept,
+        learned_intercept=turn * constant,
         classes=labels.classes,
         parameters={
             "fit_intercept": plan.bias > 0,
@@ -161,8 +181,10 @@ def train_measure(
             "measure": measure.name,
             "beta": measure.beta,
             "k": measure.k,
+            "pos_label": measure.pos_label,
         },
     )
+    return trained.with_model(replace(trained.model, coef=turn * trained.model.coef))
 
 
 def warn_if_nothing_learned(

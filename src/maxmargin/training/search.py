@@ -1,71 +1,141 @@
-"""The best C by cross-validation, each solution the start of the next along growing C.
+"""The best C by cross-validation, for every kind of machine, each solution the start of the next.
 
 A fold is a vector of weights, 0 for the rows held out: no row is copied, and the predictions of
-held-out rows come with those of the others.
+held-out rows come with those of the others. `tasks` says how each kind is trained and judged.
+
+points   C along a path; beside it, if wanted, values of one more parameter (epsilon, k, gamma)
+score    of rows held out, more is better; the mean over folds decides, and the least C of equals
+edge     where the best C is the least or the largest, the path goes on while it gets better
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
+from maxmargin.metrics.named import HeldOut, Named, measure_of
 from maxmargin.solvers.common.run import Interrupts, catch_interrupts
-from maxmargin.training import linear, regression
-from maxmargin.training.choice import Start
-from maxmargin.training.fit import LinearPlan, Trained
-from maxmargin.training.regression import RegressionPlan
-from maxmargin.training.targets import Labels, Targets, labels_of, targets_of
+from maxmargin.training.tasks import Task
 
 C_LEAST, C_MOST = 1e-4, 1e4  # ends of the default grid, as scikit-learn's
+C_BOUNDS = 1e-9, 1e9  # however good it gets beyond, C stays between
+MOST_STEPS = 12  # beyond an end of the grid
+MOST_CUTS = 256  # thresholds that are tried
+
+Scoring = Callable[[HeldOut], float]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Values of a parameter beside C."""
+
+    name: str
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What to try. `widen`: go on beyond an end where the best C is one; None: where the values are
+    our choice."""
+
+    Cs: int | Sequence[float] = 10
+    axis: Axis | None = None
+    widen: bool | None = None
+
+    def __post_init__(self) -> None:
+        grid_of(self.Cs)
+
+    @property
+    def may_grow(self) -> bool:
+        return _is_count(self.Cs) if self.widen is None else self.widen
 
 
 @dataclass(frozen=True)
 class Search:
-    """What was tried, the score by (fold, C), and the model of the best C on all rows."""
+    """What was tried, the score by (fold, C) or (value, C, fold), and the model of the best point.
 
-    C: float
+    `edge` says that the best C is an end of what was tried; `widened` are values of C that the grid
+    did not have at first.
+    """
+
+    best: dict[str, float]
     Cs: np.ndarray
+    values: tuple[float, ...]
     scores: np.ndarray
-    trained: Trained
+    trained: Any
+    title: str
+    edge: str | None = None
+    widened: list[float] = field(default_factory=list)
+    threshold: float | None = None
+
+    @property
+    def C(self) -> float:
+        return self.best["C"]
+
+    @property
+    def score(self) -> float:
+        """The best mean."""
+        means = self.scores.mean(axis=-1 if self.scores.ndim == 3 else 0)
+        return float(means.max())
 
 
-def search_C(
-    X,
-    y: np.ndarray,
-    plan: LinearPlan,
-    Cs: int | Sequence[float] = 10,
+def search(
+    X: Any,
+    task: Task,
+    grid: Grid,
     folds: int | Iterable[tuple[np.ndarray, np.ndarray]] = 5,
-    sample_weight: np.ndarray | None = None,
+    scoring: Scoring | str | None = None,
+    tune_threshold: bool = False,
     watch: Callable[[SearchProgress], object] | None = None,
 ) -> Search:
-    """Try all `Cs` on all `folds` (a number of them, or pairs of train and test rows).
+    """Try all points on all `folds` (a number of them, or pairs of training and test rows), and
+    train the best one on all rows.
 
-    Classifiers are judged by their accuracy on held-out rows, in stratified folds; regressions by
-    the loss that they minimise (its negative mean, so that more is better). The least C among those
-    of best mean score is refitted on all rows. Interrupting ends the search with an error: half a
-    search has no winner. `watch` is called when a fit begins.
+    Interrupting ends the search with an error: half a search has no winner. `watch` is called when
+    a fit begins.
     """
-    task = task_of(y, plan, sample_weight)
-    options, grid = plan.options, grid_of(Cs)
-    splits = task.splits(folds, options.seed) if isinstance(folds, int) else list(folds)
-    scores = np.empty((len(splits), len(grid)))
+    judge = (
+        task.scoring(None if grid.axis is None else grid.axis.name) if scoring is None else scoring
+    )
+    judge = scoring_of(judge) if isinstance(judge, str) else judge
+    if tune_threshold:
+        task.check_threshold(judge)
+    splits = task.splits(folds) if isinstance(folds, int | np.integer) else list(folds)
+    if not splits:
+        raise ValueError("there are no folds: cv gave no pair of training and test rows")
     with catch_interrupts() as interrupts:
-        for fold, (_, test) in enumerate(splits):
-            held_out = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight)
-            counts = held_out[test] if held_out[test].any() else None
-            begins = _announced(watch, grid, fold, len(splits), len(grid))
-            some = task.without(test)
-            for k, trained in enumerate(path(X, some, plan, begins, interrupts)):
-                predicted = trained.model.predict(X, options.threads)[test]
-                scores[fold, k] = task.score(predicted, y[test], counts)
-        best = int(np.argmax(scores.mean(axis=0)))
-        tries = grid[: best + 1]
-        begins = _announced(watch, tries, len(splits), len(splits), len(grid))
-        final = list(path(X, task, plan, begins, interrupts))[-1]
-    return Search(float(grid[best]), grid, scores, final)
+        first = grid_of(grid.Cs)
+        points = len(first) * (1 if grid.axis is None else len(grid.axis.values))
+        told = Told(watch, len(splits), points * len(splits) + 1)
+        sheet = Sheet(X, task, grid, splits, judge, tune_threshold, interrupts, told)
+        for C in first:
+            sheet.column(float(C))
+        if grid.may_grow and len(first) > 1:
+            sheet.widen()
+        value, C = sheet.best()
+        point = sheet.point(value, C)
+        told.begins(len(splits), C)
+        trained = task.at(point).train(X, None)
+        threshold = None
+        if tune_threshold:
+            threshold = sheet.best_threshold(value, C)
+            trained = trained.with_model(with_threshold(trained.model, threshold))
+    Cs = sheet.Cs
+    scores = np.array([[sheet.scores[v, C] for C in Cs] for v in range(len(sheet.lines))])
+    return Search(
+        point,
+        np.array(Cs),
+        () if grid.axis is None else grid.axis.values,
+        scores[0].T if grid.axis is None else scores,
+        trained,
+        str(getattr(judge, "title", getattr(judge, "__name__", "score"))),
+        sheet.edge(C),
+        sorted(sheet.beyond),
+        threshold,
+    )
 
 
 @dataclass(frozen=True)
@@ -83,92 +153,168 @@ class SearchProgress:
         return f"{where}, C = {self.C:.4g}"
 
 
-def _announced(
-    watch: Callable[[SearchProgress], object] | None, Cs: np.ndarray, fold: int, folds: int, m: int
-) -> Iterator[float]:
-    """The values of C, of m in the grid, each told before it is tried."""
-    for k, C in enumerate(Cs):
-        if watch is not None:
-            watch(SearchProgress(fold, folds, float(C), fold * m + k, (folds + 1) * m))
-        yield C
+class Told:
+    """Counts the fits that begin, and tells of them."""
+
+    def __init__(
+        self, watch: Callable[[SearchProgress], object] | None, folds: int, total: int
+    ) -> None:
+        self.watch, self.folds, self.total, self.done = watch, folds, total, 0
+
+    def begins(self, fold: int, C: float) -> None:
+        if self.watch is not None:
+            self.watch(SearchProgress(fold, self.folds, C, self.done, self.total))
+        self.done += 1
 
 
-class Task(Protocol):
-    """What is searched for: how it is trained on some of the rows, and judged on others."""
+class Path:
+    """The machines of one fold along C; each starts from the nearest that was kept."""
 
-    def without(self, rows: np.ndarray) -> Task:
-        """The same with these rows left out."""
+    def __init__(self, X: Any, task: Task, test: np.ndarray) -> None:
+        self.X, self.task, self.test = X, task.without(test), test
+        self.starts: dict[float, Any] = {}  # those of the least and the largest C
 
-    def train(self, X: Any, plan: Any, starts: list[Start] | None) -> Trained:
-        """A model for one C."""
-
-    def score(self, predicted: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> float:
-        """How good predictions are; more is better."""
-
-    def splits(self, folds: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Random folds: pairs of train and test rows."""
-
-
-def task_of(y: np.ndarray, plan: LinearPlan, sample_weight: np.ndarray | None) -> Task:
-    if isinstance(plan, RegressionPlan):
-        return OfValues(targets_of(y, sample_weight), plan)
-    return OfClasses(labels_of(y, sample_weight, plan.class_weight))
+    def held_out(self, C: float) -> HeldOut:
+        """Train for a C, and predict what was held out."""
+        near = min(self.starts, key=lambda known: abs(np.log(known / C)), default=None)
+        trained = self.task.at({"C": C}).train(self.X, None if near is None else self.starts[near])
+        self.starts[C] = trained.starts
+        for inner in set(self.starts) - {min(self.starts), max(self.starts)}:
+            del self.starts[inner]
+        return self.task.held_out(self.X, trained.model, self.test)
 
 
-@dataclass(frozen=True)
-class OfClasses:
-    """Classifiers, by their accuracy."""
+class Sheet:
+    """The scores of all points in all folds, filled column by column of C."""
 
-    labels: Labels
+    def __init__(
+        self,
+        X: Any,
+        task: Task,
+        grid: Grid,
+        splits: list,
+        judge: Scoring,
+        keep: bool,
+        interrupts: Interrupts,
+        told: Told,
+    ) -> None:
+        self.told = told
+        self.axis, self.judge, self.keep, self.interrupts = grid.axis, judge, keep, interrupts
+        points = [{}] if grid.axis is None else [{grid.axis.name: v} for v in grid.axis.values]
+        self.points: list[dict[str, float]] = points
+        self.lines = [[Path(X, task.at(p), test) for _, test in splits] for p in points]
+        self.scores: dict[tuple[int, float], list[float]] = {}
+        self.beyond: set[float] = set()  # values of C that the grid did not have
+        self.kept: dict[tuple[int, float], list[HeldOut]] = {}
 
-    def without(self, rows: np.ndarray) -> OfClasses:
-        return OfClasses(self.labels.without(rows))
+    @property
+    def Cs(self) -> list[float]:
+        return sorted({C for _, C in self.scores})
 
-    def train(self, X: Any, plan: LinearPlan, starts: list[Start] | None) -> Trained:
-        return linear.train_on(X, self.labels, plan, starts)
+    def column(self, C: float) -> None:
+        """Try a C."""
+        for value, line in enumerate(self.lines):
+            held = []
+            self.scores[value, C] = []
+            for fold, path in enumerate(line):
+                self.told.begins(fold, C)
+                held.append(path.held_out(C))
+                if self.interrupts.requested:
+                    raise KeyboardInterrupt(f"interrupted while trying C = {C:g}")
+                self.scores[value, C].append(self._judged(held[-1], fold))
+            if self.keep:
+                self.kept[value, C] = held
 
-    def score(self, predicted: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> float:
-        return float(np.average(predicted == y, weights=weight))
+    def _judged(self, held: HeldOut, fold: int) -> float:
+        try:
+            score = float(self.judge(held))
+        except ValueError as error:
+            raise ValueError(f"fold {fold + 1} cannot be judged: {error}") from error
+        if not np.isfinite(score):
+            raise ValueError(
+                f"fold {fold + 1} cannot be judged: its score is {score}, as where a class is "
+                "missing from it; ask for fewer folds, or for another scoring"
+            )
+        return score
 
-    def splits(self, folds: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        return stratified(self.labels.classes[self.labels.codes], folds, seed)
+    def mean(self, value: int, C: float) -> float:
+        return float(np.mean(self.scores[value, C]))
+
+    def best(self) -> tuple[int, float]:
+        """The point of best mean score; of equal ones the least C that was in the grid at first."""
+        order = sorted(self.scores, key=lambda p: (p[1] in self.beyond, p[1], p[0]))
+        return max(order, key=lambda p: self.mean(*p))
+
+    def point(self, value: int, C: float) -> dict[str, float]:
+        return {"C": C, **self.points[value]}
+
+    def widen(self) -> None:
+        """Go on beyond the end that is best, as long as that is better."""
+        for _ in range(MOST_STEPS):
+            value, C = self.best()
+            Cs, before = self.Cs, self.mean(value, C)
+            if C not in (Cs[0], Cs[-1]):
+                return
+            if self.mean(value, C) <= self.mean(value, Cs[1] if Cs[0] == C else Cs[-2]):
+                return  # as good as its neighbour: nothing says that it gets better
+            beyond = C * (Cs[0] / Cs[1] if Cs[0] == C else Cs[-1] / Cs[-2])
+            if not C_BOUNDS[0] <= beyond <= C_BOUNDS[1]:
+                return
+            self.beyond.add(beyond)
+            self.told.total += sum(len(line) for line in self.lines)
+            self.column(beyond)
+            if max(self.mean(v, beyond) for v in range(len(self.lines))) <= before:
+                return
+
+    def edge(self, C: float) -> str | None:
+        Cs = self.Cs
+        if len(Cs) < 2 or Cs[0] < C < Cs[-1]:
+            return None
+        way = "smallest" if Cs[0] == C else "largest"
+        return f"the best C, {C:.4g}, is the {way} that was tried: a better one may lie beyond"
+
+    def best_threshold(self, value: int, C: float) -> float:
+        """Where decision values of held-out rows are best cut, over all folds together."""
+        held = self.kept[value, C]
+        values = np.concatenate([one.values for one in held])
+        cuts = np.append(0.0, cuts_between(values))
+
+        def mean(cut: float) -> float:
+            return float(np.mean([self.judge(h.shifted(cut)) for h in held]))
+
+        return float(max(cuts, key=mean))
 
 
-@dataclass(frozen=True)
-class OfValues:
-    """Regressions, by the loss that they minimise."""
-
-    targets: Targets
-    plan: RegressionPlan
-
-    def without(self, rows: np.ndarray) -> OfValues:
-        return OfValues(self.targets.without(rows), self.plan)
-
-    def train(self, X: Any, plan: RegressionPlan, starts: list[Start] | None) -> Trained:
-        return regression.train_on(X, self.targets, plan, starts)
-
-    def score(self, predicted: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> float:
-        return -regression.mean_loss(self.plan, predicted, y, weight)
-
-    def splits(self, folds: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        n = self.targets.n
-        if not 2 <= folds <= n:
-            raise ValueError(f"cannot make {folds} folds of {n} rows: expected 2 to {n}")
-        part = np.random.default_rng(seed).permutation(n) % folds
-        return [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(folds)]
+def cuts_between(values: np.ndarray) -> np.ndarray:
+    """Numbers between neighbouring values; of many values some, at even shares of the rows."""
+    distinct = np.unique(values)
+    if len(distinct) > MOST_CUTS:
+        distinct = np.unique(np.quantile(values, np.linspace(0, 1, MOST_CUTS)))
+    return 0.5 * (distinct[:-1] + distinct[1:])
 
 
-def path(
-    X: Any, task: Task, plan: LinearPlan, grid: Iterable[float], interrupts: Interrupts
-) -> Iterator[Trained]:
-    """The solution for every C of an increasing grid, each starting from the one before."""
-    starts: list[Start] | None = None
-    for C in grid:
-        trained = task.train(X, replace(plan, C=float(C)), starts)
-        if interrupts.requested:
-            raise KeyboardInterrupt(f"interrupted while trying C = {C:g}")
-        starts = trained.starts
-        yield trained
+def with_threshold(model: Any, threshold: float) -> Any:
+    """The model that labels positive what scores above the threshold."""
+    intercept = np.zeros(1) if model.intercept is None else model.intercept
+    parameters = model.parameters | {"threshold": threshold}
+    return replace(model, intercept=intercept - threshold, parameters=parameters)
+
+
+def scoring_of(text: str) -> Named:
+    """A measure of ours by its name."""
+    found = measure_of(text)
+    if found is None:
+        from maxmargin.metrics.named import NAMES
+
+        raise ValueError(
+            f"scoring is {text!r}; expected one of {', '.join(NAMES)}, with @k where places are "
+            "counted, or a scorer of scikit-learn"
+        )
+    return found
+
+
+def _is_count(Cs: Any) -> bool:
+    return isinstance(Cs, int | np.integer)
 
 
 def grid_of(Cs: int | Sequence[float]) -> np.ndarray:
@@ -181,21 +327,3 @@ def grid_of(Cs: int | Sequence[float]) -> np.ndarray:
     if grid.size == 0 or not (grid > 0).all() or not np.isfinite(grid).all():
         raise ValueError(f"Cs must be positive numbers; got {Cs!r}")
     return grid
-
-
-def stratified(y: np.ndarray, folds: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Random folds that all have the classes in the same proportion."""
-    classes, counts = np.unique(y, return_counts=True)
-    if folds < 2 or counts.max() < folds:
-        raise ValueError(
-            f"cannot make {folds} folds: expected at least 2, and no more than the largest class "
-            f"has rows ({counts.max()})"
-        )
-    rng = np.random.default_rng(seed)
-    part = np.empty(len(y), dtype=np.intp)
-    dealt = 0
-    for c in classes:
-        members = rng.permutation(np.flatnonzero(y == c))
-        part[members] = (np.arange(len(members)) + dealt) % folds
-        dealt += len(members)
-    return [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(folds)]

@@ -65,6 +65,7 @@ class SparseKernelPlan:
     loss: str = "hinge"
     beta: float = 1.0
     k: int | float | None = None
+    pos_label: Any = None
     kernel: str = "rbf"
     gamma: float | str = "scale"
     degree: int = 3
@@ -82,6 +83,11 @@ class SparseKernelPlan:
         positive("C", self.C)
         one_of("loss", self.loss, (*losses_for("classification"), *MEASURES))
         positive("beta", self.beta)
+        if self.pos_label is not None and self.loss not in MEASURES:
+            raise ValueError(
+                f"pos_label is for measures, but loss={self.loss!r} treats both classes alike: "
+                "leave it out"
+            )
         if method_of(self.probability) is not None and self.loss in MEASURES:
             raise ValueError(
                 f"loss={self.loss!r} is a measure of all labels at once, whose cut probabilities "
@@ -111,7 +117,9 @@ class SparseKernelPlan:
     @property
     def measure(self) -> Measure | None:
         """The measure of all labels at once that the loss bounds, if it is not a sum over rows."""
-        return Measure(self.loss, self.beta, self.k) if self.loss in MEASURES else None
+        return (
+            Measure(self.loss, self.beta, self.k, self.pos_label) if self.loss in MEASURES else None
+        )
 
     def problem(self, signs: np.ndarray, labels: Labels, pool: _core.Pool) -> Loss:
         """The loss of one class (sign +1) against the others."""
@@ -131,6 +139,11 @@ class TrainedSparseKernel:
     path: list[SparseKernelModel]
     stages: list[Stage]
     gamma: float
+    starts: None = None  # every basis is sought anew
+
+    def with_model(self, model: SparseKernelModel) -> TrainedSparseKernel:
+        """The same runs, with the largest model changed after them."""
+        return replace(self, path=[*self.path[:-1], model])
 
     @property
     def model(self) -> SparseKernelModel:
@@ -154,7 +167,8 @@ def train(
     labels, options = labels_of(y, sample_weight, plan.class_weight), plan.options
     classes, weights = labels.classes, labels.weights()
     n, sizes = X.shape[0], plan.sizes
-    codings = list(coding_of(len(classes), "ovr").labels(labels.codes))
+    turn = -1.0 if plan.measure is not None and plan.measure.turns(classes) else 1.0
+    codings = [turn * signs for signs in coding_of(len(classes), "ovr").labels(labels.codes)]
     if plan.basis != "free" and sizes[-1] > n:
         raise ValueError(
             f"n_basis={sizes[-1]} vectors cannot be chosen among {n} training rows "
@@ -176,8 +190,8 @@ def train(
     vectors = subspace.basis.kept()
     path = [
         replace(
-            _model(stage, vectors, classes, kernel, plan),
-            intercept=_cuts(stage, codings, labels, plan),
+            _model(stage, vectors, classes, kernel, plan, turn),
+            intercept=_cuts(stage, codings, labels, plan, turn),
         )
         for stage in stages
     ]
@@ -219,13 +233,17 @@ def _check_range(subspace: Subspace) -> None:
 
 
 def _cuts(
-    stage: Stage, codings: list[np.ndarray], labels: Labels, plan: SparseKernelPlan
+    stage: Stage,
+    codings: list[np.ndarray],
+    labels: Labels,
+    plan: SparseKernelPlan,
+    turn: float,
 ) -> np.ndarray | None:
     """What is added to the scores where a measure of their order says nothing of a threshold."""
     measure = plan.measure
     if measure is None or not measure.needs_cut:
         return None
-    return -np.array(
+    return -turn * np.array(
         [
             cut(solution.predictions, signs, measure, labels)
             for solution, signs in zip(stage.solutions, codings, strict=True)
@@ -233,8 +251,11 @@ def _cuts(
     )
 
 
-def _model(stage: Stage, vectors, classes, kernel: Kernel, plan) -> SparseKernelModel:
+def _model(
+    stage: Stage, vectors, classes, kernel: Kernel, plan: SparseKernelPlan, turn: float
+) -> SparseKernelModel:
     parameters = {name: getattr(plan, name) for name in KEPT} | {
+        "pos_label": None if plan.measure is None else plan.measure.pos_label,
         "n_basis": stage.k if stage.k else plan.sizes[0],
         "C": float(plan.C),
         "gamma": float(kernel.gamma),
@@ -244,7 +265,7 @@ def _model(stage: Stage, vectors, classes, kernel: Kernel, plan) -> SparseKernel
     }
     beta = np.zeros((stage.k, len(stage.solutions)))
     for p, solution in enumerate(stage.solutions):  # a run that was stopped may know fewer vectors
-        beta[: len(solution.beta), p] = solution.beta
+        beta[: len(solution.beta), p] = turn * solution.beta
     return SparseKernelModel(
         kernel,
         vectors[: stage.k],

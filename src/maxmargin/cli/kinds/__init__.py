@@ -8,7 +8,7 @@ imported when a command needs them, and import training only inside their functi
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -103,6 +103,18 @@ CLASS_WEIGHT = Option(
 )  # fmt: skip
 
 
+def numbers(option: str) -> Callable[[str], list[float]]:
+    """Reads values with commas."""
+
+    def read(text: str) -> list[float]:
+        try:
+            return [float(word) for word in text.removesuffix(",").split(",")]
+        except ValueError:
+            raise typer.BadParameter(f"{option} is {text!r}; expected numbers, as 0.1,1") from None
+
+    return read
+
+
 def levels(text: str) -> float | list[float]:
     """One quantile, or several with commas."""
     try:
@@ -164,6 +176,7 @@ _ENTRIES = (
                 said="0.5",
                 read=levels,
             ),
+            Option("--epsilons", "Values to try.", metavar="LIST", read=numbers("--epsilons")),
             Option("--delta", "Where the Huber loss becomes linear.", float, metavar="X", said="1"),
             Option("--non-crossing", "Sort the quantiles of each row.", bool, False),
             *(SOLVER, BIAS, INTERCEPT, SEED, FROM_DISK),
@@ -188,8 +201,9 @@ _ENTRIES = (
         (
             Option("-k --n-basis", "How many basis vectors.", int, None, "N", least=1, said="100"),
             Option("--basis", "Where they come from:", default="free", choices=BASES),
-            *(*KERNEL_OPTIONS, CLASS_WEIGHT, PROBABILITIES, SEED),
+            *(*KERNEL_OPTIONS, CLASS_WEIGHT, PROBABILITIES, SEED, GAMMAS),
         ),
+        searches=True,
     ),
     Kind(
         "rank",
@@ -197,6 +211,7 @@ _ENTRIES = (
         ("queries.svm -c 0.01", "pairs of a query in the order of their grades"),
         (SOLVER, QID, FROM_DISK),
         CUTTING_PLANES,
+        searches=True,
     ),
     Kind(
         "ordinal",
@@ -207,6 +222,7 @@ _ENTRIES = (
             *(SOLVER, CLASS_WEIGHT, FROM_DISK),
         ),
         CUTTING_PLANES,
+        searches=True,
     ),
     Kind(
         "measure",
@@ -215,10 +231,13 @@ _ENTRIES = (
         (
             Option("--measure", "What to train for:", default="f1", choices=MEASURES),
             Option("--k", "Measures at k: how many rows, or a share below 1.", float, metavar="K"),
+            Option("--ks", "Values of k to try.", metavar="LIST", read=numbers("--ks")),
+            Option("--pos-label", "The positive class.", metavar="LABEL", said="the last by order"),
             Option("--beta", "fbeta: recall against precision.", float, metavar="B", said="1"),
             *(SOLVER, BIAS, CLASS_WEIGHT, FROM_DISK),
         ),
         CUTTING_PLANES,
+        searches=True,
     ),
     Kind(
         "stream",
@@ -239,6 +258,7 @@ _ENTRIES = (
     ),
 )
 KINDS = {entry.name: entry for entry in _ENTRIES}
+ONLY_CV = ("gammas", "picture", "epsilons", "ks")  # options that search for a value
 KIND = Option(
     "--kind", "What to train: one of the boxes below.", str, "linear", "KIND", choices=tuple(KINDS)
 )
@@ -273,10 +293,10 @@ def machine_of(model: Any) -> Machine:
     return machine(kind_of(model).removesuffix("-cells"))
 
 
-def check_options(choices: Choices, command: Sequence[str] = ()) -> None:
-    """Refuse what the kind does not take, rather than ignore it."""
+def check_options(choices: Choices, shared: Sequence[str] = ()) -> None:
+    """Refuse what the kind does not take, rather than ignore it; all take what is `shared`."""
     chosen = KINDS[choices.kind]
-    for name in sorted(choices.typed):
+    for name in sorted(choices.typed - set(shared)):
         takers = [other for other, entry in KINDS.items() if entry.takes(name)]
         if takers and not chosen.takes(name):
             raise typer.BadParameter(

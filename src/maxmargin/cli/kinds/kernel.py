@@ -53,14 +53,18 @@ def search(
     dataset: Dataset, grid: Grid, plan: Any, choices: Choices, watch: Callback | None
 ) -> Found:
     """The errors over the grid as numbers, as characters and as a picture."""
+    import numpy as np
+
     from maxmargin.report.grid import error_chart, error_map
     from maxmargin.training import kernel_search
+    from maxmargin.training.folds import folds_of
 
     y = classes_of(dataset)
     Cs = grid.Cs if "Cs" in choices.typed else "auto"
     if plan.cells is not None:
         return search_cells(dataset, Cs, grid, plan, watch)
-    folds = kernel_search.stratified_folds(y, grid.folds, choices.seed)
+    codes = np.unique(y, return_inverse=True)[1]
+    folds = folds_of(grid.folds, len(y), choices.seed, codes, dataset.qid)
     trained = kernel_search.search(
         dataset.X, y, Cs, grid.gammas, folds, plan, dataset.weight, watch
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from maxmargin.cli.fitting import Evaluation, Found, Grid, Predictions, Table, classes_of
+from maxmargin.cli.fitting import Evaluation, Found, Grid, Predictions, classes_of
+from maxmargin.cli.searching import search_along_C
 
 if TYPE_CHECKING:
     from maxmargin.cli.options import Choices
@@ -33,24 +34,10 @@ def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
 def search(
     dataset: Dataset, grid: Grid, plan: Any, choices: Choices, watch: Callback | None
 ) -> Found:
-    from maxmargin.training.search import search_C
+    from maxmargin.training.tasks import OfClasses
 
-    y, weight = classes_of(dataset), dataset.weight
-    found = search_C(dataset.X, y, plan, grid.Cs, grid.folds, weight, watch)
-    return found_along_C(found, f"accuracy over {grid.folds} folds")
-
-
-def found_along_C(found: Any, title: str, digits: int = 4) -> Found:
-    """What a search for C tells."""
-    Cs = found.Cs.tolist()
-    mean, std = found.scores.mean(axis=0).tolist(), found.scores.std(axis=0).tolist()
-    told = {"best_C": found.C, "Cs": Cs, "mean": mean, "std": std, "scores": found.scores.tolist()}
-    lines = [
-        [f"{C:g}", f"{m:.{digits}f}", f"{s:.{digits}f}", "best" if found.C == C else ""]
-        for C, m, s in zip(Cs, mean, std)
-    ]
-    report = Table(title, ["C", "mean", "std", ""], lines)
-    return Found(found.trained.model, f"C = {found.C:g}", told, report)
+    task = OfClasses(classes_of(dataset), plan, dataset.weight, dataset.qid)
+    return search_along_C(dataset, task, grid, choices, watch)
 
 
 def predict(model: Any, X: Any, threads: int | None, scores: bool) -> Predictions:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from maxmargin.cli.fitting import Evaluation, Table, classes_of, labels_of
+from maxmargin.cli.fitting import Evaluation, Found, Grid, Table, classes_of
 from maxmargin.cli.kinds.linear import predict
+from maxmargin.cli.searching import search_along_C
 
 if TYPE_CHECKING:
     from maxmargin.cli.options import Choices
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from maxmargin.models import MeasureModel
     from maxmargin.problem import Callback
 
-__all__ = ["evaluate", "measure_of", "plan", "predict", "train"]
+__all__ = ["evaluate", "measure_of", "plan", "predict", "search", "train"]
 
 
 def plan(choices: Choices, callback: Callback | None) -> Any:
@@ -34,7 +34,10 @@ def check_measure(choices: Choices) -> None:
     measure = choices.measure
     if choices.k is not None and measure not in AT_K:
         raise typer.BadParameter(f"--k is for --measure {' or '.join(AT_K)}; this is {measure}")
-    if choices.k is None and measure in AT_K:
+    ks = getattr(choices, "ks", None)
+    if ks is not None and measure not in AT_K:
+        raise typer.BadParameter(f"--ks is for --measure {' or '.join(AT_K)}; this is {measure}")
+    if choices.k is None and ks is None and measure in AT_K:
         raise typer.BadParameter(
             f"--measure {measure} needs --k: a number of rows, or a share of them below 1"
         )
@@ -53,7 +56,8 @@ def measure_of(choices: Choices) -> Any:
 
     k = choices.k
     beta = 1.0 if choices.beta is None else choices.beta
-    return Measure(choices.measure, beta, int(k) if k is not None and k == int(k) else k)
+    k = int(k) if k is not None and k == int(k) else k
+    return Measure(choices.measure, beta, k, choices.pos_label)
 
 
 def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
@@ -64,18 +68,24 @@ def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
     return trained, f"{len(trained.model.classes)} classes, for {measure.name}"
 
 
+def search(
+    dataset: Dataset, grid: Grid, plan: Any, choices: Choices, watch: Callback | None
+) -> Found:
+    from maxmargin.training.tasks import OfMeasure
+
+    y, measure = classes_of(dataset), measure_of(choices)
+    task = OfMeasure(y, plan, dataset.weight, dataset.qid, measure=measure)
+    axis = None if choices.ks is None else ("k", choices.ks)
+    return search_along_C(dataset, task, grid, choices, watch, axis)
+
+
 def evaluate(model: MeasureModel, dataset: Dataset, threads: int | None) -> Evaluation:
-    import numpy as np
+    from maxmargin.cli.classification import held_out, judged_by_score
+    from maxmargin.metrics.named import judged
 
-    from maxmargin.cli.classification import judged_by_score
-    from maxmargin.cli.rows import label_names
-    from maxmargin.estimators.measure import MeasureSVC
-
-    # By name: a file may write as 1 what the model knows as "1".
-    named = replace(model, classes=np.array(label_names(model.classes)), feature_names=None)
-    judge = MeasureSVC.from_model(named).set_params(n_jobs=threads)
-    value = judge.score(dataset.X, np.array(label_names(labels_of(dataset))), dataset.weight)
+    told: Any = model.parameters
+    name, held = told.get("measure"), held_out(model, dataset, threads)
+    value = judged(str(name), held, told.get("beta") or 1.0, told.get("k"))
     whole = judged_by_score(model, dataset, threads)
-    name = model.parameters.get("measure")
     table = Table("trained for", ["measure", "value"], [[str(name), f"{value:.6f}"]])
     return Evaluation({"measure": name, "value": value} | whole.facts, [table, *whole.tables])

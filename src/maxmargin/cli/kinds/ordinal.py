@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from maxmargin.cli.fitting import Evaluation, Predictions, labels_of
+from maxmargin.cli.fitting import Evaluation, Found, Grid, Predictions, labels_of
+from maxmargin.cli.searching import search_along_C
 from maxmargin.cli.weights import labels_named
 
 if TYPE_CHECKING:
@@ -29,6 +30,19 @@ def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
     order = order_of(choices.order, dataset, np.unique(y).tolist())
     trained = train_ordinal(dataset.X, y, plan, order, dataset.weight)
     return trained, f"{len(trained.model.classes)} ordered classes"
+
+
+def search(
+    dataset: Dataset, grid: Grid, plan: Any, choices: Choices, watch: Callback | None
+) -> Found:
+    import numpy as np
+
+    from maxmargin.training.tasks import OfOrder
+
+    y = labels_of(dataset)
+    order = order_of(choices.order, dataset, np.unique(y).tolist())
+    task = OfOrder(y, plan, dataset.weight, dataset.qid, order=order)
+    return search_along_C(dataset, task, grid, choices, watch)
 
 
 def order_of(text: str | None, dataset: Dataset, found: list) -> list | None:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from maxmargin.cli.fitting import Evaluation, Predictions, Table, labels_of
+from maxmargin.cli.fitting import Evaluation, Found, Grid, Predictions, Table, labels_of
+from maxmargin.cli.searching import search_along_C
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from maxmargin.problem import Callback
 
 PLACES = 10  # of NDCG@10
-HIGHEST_GRADE = 31  # beyond, gains of 2^grade - 1 make no sense: the target is no grade
 
 
 def plan(choices: Choices, callback: Callback | None) -> Any:
@@ -36,6 +36,15 @@ def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
     return trained, f"{queries} {'query' if queries == 1 else 'queries'}"
 
 
+def search(
+    dataset: Dataset, grid: Grid, plan: Any, choices: Choices, watch: Callback | None
+) -> Found:
+    from maxmargin.training.tasks import OfRanks
+
+    task = OfRanks(targets_of(dataset), plan, dataset.weight, dataset.qid)
+    return search_along_C(dataset, task, grid, choices, watch)
+
+
 def predict(model: RankModel, X: Any, threads: int | None, scores: bool) -> Predictions:
     if scores:
         raise typer.BadParameter("--scores: a rank model has no labels, its scores are printed")
@@ -44,6 +53,7 @@ def predict(model: RankModel, X: Any, threads: int | None, scores: bool) -> Pred
 
 def evaluate(model: RankModel, dataset: Dataset, threads: int | None) -> Evaluation:
     from maxmargin.metrics import mean_average_precision, ndcg, pairwise_accuracy
+    from maxmargin.training.tasks import are_grades
 
     y, score, qid = targets_of(dataset), model.predict(dataset.X, threads), dataset.qid
     accuracy = pairwise_accuracy(y, score, qid=qid, sample_weight=dataset.weight)
@@ -75,8 +85,3 @@ def targets_of(dataset: Dataset) -> np.ndarray:
             "rows by: number the grades, 0 for the lowest"
         )
     return y
-
-
-def are_grades(y: np.ndarray) -> bool:
-    """Whether targets are grades, as NDCG and average precision need them."""
-    return bool(((y >= 0) & (y <= HIGHEST_GRADE) & (y == y.astype(int))).all())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from maxmargin.cli.fitting import Evaluation, Found, Grid, Predictions, Table, labels_of
-from maxmargin.cli.kinds.linear import found_along_C
+from maxmargin.cli.searching import search_along_C
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,11 +35,11 @@ def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
 def search(
     dataset: Dataset, grid: Grid, plan: Any, choices: Choices, watch: Callback | None
 ) -> Found:
-    from maxmargin.training.search import search_C
+    from maxmargin.training.tasks import OfValues
 
-    y, weight = values_of(dataset), dataset.weight
-    found = search_C(dataset.X, y, plan, grid.Cs, grid.folds, weight, watch)
-    return found_along_C(found, f"- mean {plan.loss} loss over {grid.folds} folds", digits=6)
+    task = OfValues(values_of(dataset), plan, dataset.weight, dataset.qid)
+    axis = None if choices.epsilons is None else ("epsilon", choices.epsilons)
+    return search_along_C(dataset, task, grid, choices, watch, axis)
 
 
 def predict(model: RegressionModel, X: Any, threads: int | None, scores: bool) -> Predictions:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from maxmargin.cli.fitting import classes_of
+import typer
+
+from maxmargin.cli.fitting import Found, Grid, classes_of
 from maxmargin.cli.kinds.kernel import check_kernel
 from maxmargin.cli.kinds.linear import evaluate, predict
+from maxmargin.cli.searching import search_along_C
 
 if TYPE_CHECKING:
     from maxmargin.cli.options import Choices
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
     from maxmargin.models import SparseKernelModel
     from maxmargin.problem import Callback
 
-__all__ = ["evaluate", "plan", "predict", "train"]
+__all__ = ["evaluate", "plan", "predict", "search", "train"]
 
 
 def plan(choices: Choices, callback: Callback | None) -> Any:
@@ -31,6 +34,20 @@ def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
     trained = train(dataset.X, classes_of(dataset), plan, dataset.weight)
     model = trained.model
     return trained, f"{len(model.classes)} classes, {model.n_basis} basis vectors{distance(model)}"
+
+
+def search(
+    dataset: Dataset, grid: Grid, plan: Any, choices: Choices, watch: Callback | None
+) -> Found:
+    from maxmargin.training.tasks import OfBasis
+
+    axis = None
+    if grid.gammas != "auto":
+        if not isinstance(grid.gammas, list):
+            raise typer.BadParameter("--gammas: --kind sparse-kernel needs the values, as 0.1,1")
+        axis = ("gamma", grid.gammas)
+    task = OfBasis(classes_of(dataset), plan, dataset.weight, dataset.qid)
+    return search_along_C(dataset, task, grid, choices, watch, axis)
 
 
 def distance(model: SparseKernelModel) -> str:

@@ -1,0 +1,63 @@
+"""Scorers of scikit-learn, called with machines that were trained without some of the rows."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from sklearn.metrics import get_scorer
+
+from maxmargin.metrics.named import HeldOut, Named, measure_of
+
+
+def scoring_of(scoring: Any, wrap: Callable[[Any], Any]) -> Any:
+    """What `scoring=` means: a measure of ours by name, else a scorer of scikit-learn or a
+    function of an estimator, rows and targets. `wrap` makes an estimator of a model."""
+    if scoring is None or isinstance(scoring, Named):
+        return scoring
+    ours = measure_of(scoring) if isinstance(scoring, str) else None
+    return ours or Scorer(_scorer(scoring), wrap, str(scoring))
+
+
+def _scorer(scoring: Any) -> Any:
+    try:
+        return get_scorer(scoring)
+    except ValueError:
+        raise ValueError(
+            f"scoring is {scoring!r}; expected a measure (ndcg@10, f1, roc_auc, ...), the name of "
+            "a scorer of scikit-learn, or a function of an estimator, X and y"
+        ) from None
+
+
+class Scorer:
+    """A function of an estimator, X and y, as a function of rows held out."""
+
+    def __init__(self, scorer: Any, wrap: Callable[[Any], Any], title: str) -> None:
+        self.scorer, self.wrap, self.title = scorer, wrap, title
+        judged_by = getattr(scorer, "_score_func", scorer)
+        self.takes_weight = "sample_weight" in inspect.signature(judged_by).parameters
+
+    def __call__(self, held: HeldOut) -> float:
+        estimator = self.wrap(held.model)
+        weighted = self.takes_weight and held.weight is not None
+        weight = {"sample_weight": held.weight} if weighted else {}
+        if held.rows is None:  # they stay on disk, or a threshold is tried
+            X: Any = held.values
+            estimator = with_known_predictions(estimator, held)
+        else:
+            X = held.rows()
+        try:
+            return float(self.scorer(estimator, X, held.y, **weight))
+        except AttributeError as error:
+            raise ValueError(f"scoring {self.title!r} does not suit it: {error}") from error
+
+
+def with_known_predictions(estimator: Any, held: HeldOut) -> Any:
+    """An estimator that answers what is known, whatever it is asked about."""
+    if hasattr(held.model, "labels"):
+        estimator.predict = lambda X: held.labels
+        estimator.decision_function = lambda X: held.values
+    else:
+        estimator.predict = lambda X: held.values
+    return estimator
