@@ -274,15 +274,59 @@ def test_what_other_formats_cannot_hold_is_refused(run, tables):
     assert outcome.exit_code == 1 and "column of text 'note'" in outcome.stderr
 
 
-def test_partitions_of_a_dask_dataframe_are_predicted_alike(run, tables):
+def by_file(name, *more):
+    """Scores as the command writes them: the shortest text that is the number again."""
+
+    def scores(run, test):
+        outcome = run("predict", "-q", name, "m", "--scores", *more)
+        assert outcome.exit_code == 0, outcome.stderr
+        return [float(line.split()[-1]) for line in outcome.stdout.splitlines()]
+
+    return scores
+
+
+def by_polars(run, test):
+    polars = pytest.importorskip("polars")
+    return maxmargin.load("m").decision_function(polars.from_pandas(test[test.columns[::-1]]))
+
+
+def by_onnx(run, test):
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    assert run("export", "m", "m.onnx").exit_code == 0
+    session = runtime.InferenceSession("m.onnx")
+    return session.run(["scores"], onnx_inputs(session, test))[0]
+
+
+def by_dask(run, test):
     dataframe = pytest.importorskip("dask.dataframe")
     from maxmargin.distributed import LinearSVC
 
-    train(run, "--target", "churned", *LEFT)
-    model = LinearSVC.from_model(load_model("m"))
-    shuffled = tables[tables.columns[::-1]]
-    found = model.decision_function(dataframe.from_pandas(shuffled, npartitions=3))
-    np.testing.assert_array_equal(found.compute(), load_model("m").decision_function(tables))
+    partitions = dataframe.from_pandas(test[test.columns[::-1]], npartitions=3)
+    return LinearSVC.from_model(load_model("m")).decision_function(partitions).compute()
+
+
+DOORS = {
+    "CSV, columns shuffled": by_file("shuffled.csv"),
+    "CSV from disk": by_file("shuffled.csv", "--from-disk"),
+    "Parquet": by_file("test.parquet"),
+    "Arrow": by_file("test.arrow"),
+    "pandas": lambda run, test: maxmargin.load("m").decision_function(test[test.columns[::-1]]),
+    "polars": by_polars,
+    "ONNX": by_onnx,
+    "Dask": by_dask,
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_the_same_model_predicts_the_same_by_every_door(run, tables, door):
+    train(run, "--target", "churned", "--weight", "importance", *LEFT)
+    model = load_model("m")
+    expected = model.decision_function(tables)
+    found = np.asarray(DOORS[door](run, tables))
+    rounding = 1e-12 if door == "ONNX" else 0.0  # its runtime sums in an order of its own
+    np.testing.assert_allclose(found, expected, rtol=rounding, atol=rounding)
+    assert np.ptp(expected) > 1 and set(model.predict(tables)) == {"yes", "no"}
 
 
 def people(n=60):
