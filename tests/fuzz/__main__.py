@@ -17,6 +17,7 @@ CORPUS = Path(__file__).parent / "corpus"
 CORE = ["svmlight", "fasta", "numerals", "rows", "parquet"]
 FILES = [
     *("csv", "svmlight", "parquet", "arrow", "store", "zstd", "gzip"),
+    *("encoded-csv", "encoded-parquet", "encoded-models"),
     *("models", "liblinear", "checkpoint"),
 ]
 TARGETS = [f"core.{name}" for name in CORE] + [f"files.{name}" for name in FILES]

@@ -29,6 +29,7 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet
 import scipy.sparse as sp
+from tests.fuzz import tables
 from tests.fuzz.mutation import change_bytes, change_json
 
 from maxmargin import (
@@ -158,7 +159,8 @@ def models(folder: Path) -> list[bytes]:
 
 def use_model(path: Path) -> None:
     model = load_model(path)
-    model.predict(X) if hasattr(model, "predict") else model.decision_function(X)
+    rows = X if model.encoder is None else tables.a_mixed_table().to_pandas()
+    model.predict(rows) if hasattr(model, "predict") else model.decision_function(rows)
 
 
 def change_model(whole: bytes, random: random.Random, pool: list[bytes]) -> bytes:
@@ -208,6 +210,9 @@ TARGETS = {
     "store": Target(".arrow", stores, use_data),
     "zstd": Target(".svm.zst", written(".svm.zst", SPARSE_SET), use_data),
     "gzip": Target(".csv.gz", written(".csv.gz", DENSE_SET), use_data),
+    "encoded-csv": Target(".csv", tables.mixed_csv, tables.use_encoded),
+    "encoded-parquet": Target(".parquet", tables.mixed_parquet, tables.use_encoded),
+    "encoded-models": Target(".model", tables.encoded_models, use_model, change_model),
     "models": Target(".model", models, use_model, change_model),
     "liblinear": Target(".txt", model_texts, use_model),
     "checkpoint": Target(".checkpoint", checkpoints, lambda path: stream(path).fit(X, Y)),
