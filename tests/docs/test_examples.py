@@ -38,6 +38,8 @@ PAGES = sorted(
     ]
     + list((ROOT / "docs").rglob("*.md"))
 )
+ELSEWHERE = [page for folder in ("benchmarks", "src") for page in (ROOT / folder).rglob("*.md")]
+LINKED = sorted([*PAGES, ROOT / "ROADMAP.md", *ELSEWHERE])
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(#[^)\s]*)?\)")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -107,7 +109,7 @@ def search_path() -> str:
     return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@pytest.mark.parametrize("page", LINKED, ids=name_of)
 def test_links_of_a_page_lead_somewhere(page):
     for target, anchor in LINK.findall(page.read_text()):
         found = (page.parent / target).resolve() if target else page
