@@ -1,10 +1,12 @@
 #include "linear/cached_loops.hpp"
 
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "common.hpp"
+#include "losses/pointwise.hpp"
 #include "rows/features.hpp"
 
 namespace maxmargin {
@@ -15,15 +17,32 @@ using Release = nb::call_guard<nb::gil_scoped_release>;
 using Codes = In<std::int32_t>;
 using Vectors = std::vector<Out<double>>;
 
-PackedBlock pack_rows(const RowsHandle& rows, std::int64_t first, Codes codes, In<double> costs,
-                      const Format& format) {
-  check_length(codes.shape(0), rows.shape().n, "codes");
-  check_length(costs.shape(0), rows.shape().n, "costs");
-  return PackedBlock::of_rows(rows.view, first, codes.data(), costs.data(), format);
+// Class numbers (int32) or targets (float64), and costs, of n rows.
+struct Metadata {
+  RowMetadata known;
+  Metadata(const nb::object& labels, const In<double>& costs, std::size_t n) {
+    check_length(costs.shape(0), n, "costs");
+    known = {costs.data(), nullptr};
+    if (Codes codes; nb::try_cast(labels, codes, false)) {
+      check_length(codes.shape(0), n, "codes");
+      known.codes = codes.data();
+    } else {
+      auto targets = nb::cast<In<double>>(labels, false);
+      check_length(targets.shape(0), n, "targets");
+      known.targets = targets.data();
+    }
+  }
+};
+
+PackedBlock pack_rows(const RowsHandle& rows, std::int64_t first, nb::object labels,
+                      In<double> costs, const Format& format) {
+  const Metadata metadata(labels, costs, rows.shape().n);
+  nb::gil_scoped_release release;
+  return PackedBlock::of_rows(rows.view, first, metadata.known, format);
 }
 
 PackedBlock pack_strings(In<std::uint8_t> letters, In<std::int64_t> starts, std::int64_t first,
-                         Codes codes, In<double> costs, const Format& format) {
+                         nb::object labels, In<double> costs, const Format& format) {
   check(starts.shape(0) >= 1, "starts must have n + 1 entries");
   const std::size_t n = starts.shape(0) - 1;
   const std::int64_t* start = starts.data();
@@ -31,10 +50,9 @@ PackedBlock pack_strings(In<std::uint8_t> letters, In<std::int64_t> starts, std:
     check(start[i] <= start[i + 1], "the starts of the strings decrease");
   check(start[0] >= 0 && static_cast<std::size_t>(start[n]) <= letters.shape(0),
         "the starts of the strings point outside their letters");
-  check_length(codes.shape(0), n, "codes");
-  check_length(costs.shape(0), n, "costs");
-  return PackedBlock::of_strings(letters.data(), start, n, first, codes.data(), costs.data(),
-                                 format);
+  const Metadata metadata(labels, costs, n);
+  nb::gil_scoped_release release;
+  return PackedBlock::of_strings(letters.data(), start, n, first, metadata.known, format);
 }
 
 nb::tuple expanded(const PackedBlock& block, const Format& format) {
@@ -90,25 +108,25 @@ void bind_packed(nb::module_& m) {
       .def_prop_ro("width", &Format::width);
   m.def(
       "row_format",
-      [](const RowsHandle& rows, double bias, std::shared_ptr<const FeatureMap> map) {
-        return Format{form_of(rows.view), rows.shape().d, bias, std::move(map)};
+      [](const RowsHandle& rows, double bias, std::shared_ptr<const FeatureMap> map, bool targets) {
+        return Format{form_of(rows.view), rows.shape().d, bias, std::move(map), targets};
       },
-      nb::arg("rows"), nb::arg("bias"), nb::arg("map").none());
+      nb::arg("rows"), nb::arg("bias"), nb::arg("map").none(), nb::arg("targets") = false);
   m.def(
       "string_format",
-      [](double bias, std::shared_ptr<const FeatureMap> map) {
-        return Format{Form::text, 0, bias, std::move(map)};
+      [](double bias, std::shared_ptr<const FeatureMap> map, bool targets) {
+        return Format{Form::text, 0, bias, std::move(map), targets};
       },
-      nb::arg("bias"), nb::arg("map"));
+      nb::arg("bias"), nb::arg("map"), nb::arg("targets") = false);
   nb::class_<PackedBlock>(m, "PackedBlock", "Rows with all that a coordinate step needs.")
       .def_prop_ro("n", &PackedBlock::n)
       .def_prop_ro("bytes", &PackedBlock::bytes)
       .def("checksum", &PackedBlock::checksum, Release(), nb::arg("before"), nb::arg("rows"),
            "of the first rows, after the rows whose checksum is `before`");
-  m.def("pack_rows", &pack_rows, Release(), nb::arg("rows"), nb::arg("first"),
-        nb::arg("codes").noconvert(), nb::arg("costs").noconvert(), nb::arg("format"));
-  m.def("pack_strings", &pack_strings, Release(), nb::arg("letters").noconvert(),
-        nb::arg("starts").noconvert(), nb::arg("first"), nb::arg("codes").noconvert(),
+  m.def("pack_rows", &pack_rows, nb::arg("rows"), nb::arg("first"), nb::arg("labels"),
+        nb::arg("costs").noconvert(), nb::arg("format"));
+  m.def("pack_strings", &pack_strings, nb::arg("letters").noconvert(),
+        nb::arg("starts").noconvert(), nb::arg("first"), nb::arg("labels"),
         nb::arg("costs").noconvert(), nb::arg("format"));
   m.def(
       "score_block",
@@ -137,7 +155,8 @@ struct LoopsHandle {
         width(format.width()),
         problems(problems_) {}
 
-  void set_problem(std::size_t k, std::int32_t positive, nb::object alpha, Out<double> w) {
+  void set_problem(std::size_t k, std::int32_t positive, nb::object alpha, Out<double> w,
+                   const std::string& loss, double x) {
     check(k < problems, "there is no problem of this number");
     check_length(w.shape(0), width, "w");
     DualVariables variables;
@@ -151,7 +170,7 @@ struct LoopsHandle {
     }
     held.push_back(alpha);
     held.push_back(nb::cast(w));
-    loops.set_problem(k, positive, variables, w.data());
+    loops.set_problem(k, make_loss(loss, x), positive, variables, w.data());
   }
 
   std::vector<const double*> pointers(const Vectors& vectors) const {
@@ -180,7 +199,8 @@ void bind_loops(nb::module_& m) {
       .def(nb::init<const Format&, std::size_t, std::size_t, std::size_t, std::uint64_t>(),
            nb::arg("format"), nb::arg("n"), nb::arg("problems"), nb::arg("budget"), nb::arg("seed"))
       .def("set_problem", &LoopsHandle::set_problem, nb::arg("k"), nb::arg("positive"),
-           nb::arg("alpha"), nb::arg("w").noconvert())
+           nb::arg("alpha"), nb::arg("w").noconvert(), nb::arg("loss") = "hinge",
+           nb::arg("x") = 0.0)
       .def("set_finished", [](LoopsHandle& self, std::size_t k) { self.loops.set_finished(k); })
       .def(
           "consume",
@@ -211,9 +231,9 @@ void bind_loops(nb::module_& m) {
           "pass_tally",
           [](const LoopsHandle& self, std::size_t k) {
             const auto& tally = self.loops.pass_tally(k);
-            return std::make_tuple(tally.hinge, tally.most, tally.least);
+            return std::make_tuple(tally.losses, tally.dual, tally.most, tally.least);
           },
-          nb::arg("k"), "(sum of losses when visited, max PG, min PG) of the pass so far")
+          nb::arg("k"), "(losses and dual terms as visited, max PG, min PG) of the pass so far")
       .def(
           "check_gap",
           [](LoopsHandle& self, const PackedBlock& block, const Vectors& from, const Vectors& to,
@@ -241,9 +261,10 @@ void bind_loops(nb::module_& m) {
           "dual_sums",
           [](const LoopsHandle& self, std::size_t k) {
             const auto& sums = self.loops.dual_sums(k);
-            return std::make_tuple(sums.alpha, sums.reach, sums.terms);
+            return std::make_tuple(sums.value, sums.size, sums.reach, sums.terms);
           },
-          nb::arg("k"), "(sum a_i, sum a_i ||x_i||, number of a_i > 0) of the last gap check")
+          nb::arg("k"),
+          "(dual terms, their size, sum |b_i| ||x_i||, number of u_i != 0) of the last gap check")
       .def_prop_ro("complete", [](const LoopsHandle& self) { return self.loops.complete(); })
       .def_prop_ro("cached", [](const LoopsHandle& self) { return self.loops.cached(); })
       .def_prop_ro("active", [](const LoopsHandle& self) { return self.loops.active(); })

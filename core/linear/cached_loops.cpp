@@ -12,6 +12,7 @@ namespace maxmargin {
 
 namespace {
 constexpr double kFirstThreshold = 9;           // the paper's
+constexpr double kSmallGap = 0.1;               // of the mean: what keeps rows out of the cache
 constexpr double kTighten = 0.9;                // whenever rows in use had to leave the cache
 constexpr std::size_t kChunkEntries = 1 << 18;  // between two looks at the stop flag
 constexpr std::size_t kAhead = 4;               // visits ahead of which rows of a block are fetched
@@ -28,13 +29,6 @@ void prefetch(const PackedRow& row) {
 }
 }  // namespace
 
-double DualVariables::top(double cost) const {
-  if (wide) return cost;
-  const auto nearest = static_cast<float>(cost);
-  if (static_cast<double>(nearest) <= cost) return static_cast<double>(nearest);
-  return static_cast<double>(std::nextafter(nearest, 0.0F));
-}
-
 void CachedLoops::Tally::note_extremes(const Tally& other) {
   most = std::max(most, other.most);
   least = std::min(least, other.least);
@@ -43,7 +37,9 @@ void CachedLoops::Tally::note_extremes(const Tally& other) {
 void CachedLoops::Tally::operator+=(const Tally& other) {
   note_extremes(other);
   gain += other.gain;
-  hinge += other.hinge;
+  losses += other.losses;
+  dual += other.dual;
+  gap += other.gap;
   visits += other.visits;
   entries += other.entries;
 }
@@ -68,10 +64,13 @@ CachedLoops::CachedLoops(const Format& format, std::size_t n, std::size_t proble
   };
 }
 
-void CachedLoops::set_problem(std::size_t k, std::int32_t positive, DualVariables alpha,
-                              double* w) {
+void CachedLoops::set_problem(std::size_t k, const PointwiseLoss& loss, std::int32_t positive,
+                              DualVariables shares, double* w) {
+  const bool margins = std::visit([](const auto& f) { return f.kOnMargins; }, loss);
+  check(margins != format_.has_targets, "the rows are packed for losses of another kind");
+  problems_[k].loss = loss;
   problems_[k].positive = positive;
-  problems_[k].alpha = alpha;
+  problems_[k].shares = shares;
   problems_[k].w = w;
 }
 
@@ -88,38 +87,35 @@ void CachedLoops::set_finished(std::size_t k) {
 
 // ---------------------------------------------------------------- one row
 
-bool CachedLoops::informative(const Problem& problem, const PackedRow& row, double a,
-                              double G) const {
-  if (row.cost == 0 || row.norm == 0) return false;
-  if (a == 0) return G <= problem.upper;
-  if (a == problem.alpha.top(row.cost)) return G >= problem.lower;
-  return true;
-}
-
-template <class Entries>
-bool CachedLoops::visit(Problem& problem, const PackedRow& row, const Entries& x, Tally& tally) {
-  const double y = row.code == problem.positive ? 1.0 : -1.0;
-  const double a = problem.alpha.get(row.id), top = problem.alpha.top(row.cost);
-  const double G = y * x.dot(problem.w) - 1;
+template <class Loss, class Entries>
+bool CachedLoops::visit(Problem& problem, const Loss& loss, const PackedRow& row, const Entries& x,
+                        Tally& tally) {
+  const auto [y, t] = seen(loss, problem, row);
+  const double u = problem.shares.get(row.id), r = t - y * x.dot(problem.w);
+  const double value = loss.value(r), conjugate = loss.conjugate(u);
+  const double gap = row.cost * (value - u * r + conjugate);
   ++tally.visits;
   tally.entries += x.entries() + 1;
-  tally.hinge += row.cost * std::max(0.0, -G);
-  const bool worth = informative(problem, row, a, G);
-  if (row.norm == 0 || !worth) {
-    // An empty row: its constant loss. (A row of cost 0 has a = 0 for ever.)
-    if (row.norm == 0) problem.alpha.set(row.id, top);
+  tally.losses += row.cost * value;
+  tally.gap += gap;
+  if (row.norm == 0) {  // a constant loss, whose slope is u
+    const double slope = problem.shares.set(loss, row.id, loss.slope(r));
+    tally.dual += row.cost * (t * slope - loss.conjugate(slope));
     return false;
   }
-  double projected = G;
-  if (a == 0) projected = std::min(G, 0.0);
-  if (a == top) projected = std::max(G, 0.0);
+  tally.dual += row.cost * (t * u - conjugate);
+  const Interval slopes = loss.conjugate_slope(u), G{slopes.low - r, slopes.high - r};
+  if (!informative(loss, problem, row, G, gap)) return false;
+  const double projected = std::min(std::max(0.0, G.low), G.high);
   tally.most = std::max(tally.most, projected);
   tally.least = std::min(tally.least, projected);
   if (projected != 0) {
-    const double target = std::min(std::max(a - G / row.norm, 0.0), top);
-    const double change = problem.alpha.set(row.id, target) - a;
-    x.add(change * y, problem.w);
-    tally.gain -= change * (G + 0.5 * change * row.norm);
+    const double s = row.cost * row.norm;
+    const double stored = problem.shares.set(loss, row.id, loss.step(r, u, s)), change = stored - u;
+    const double bent = loss.conjugate(stored) - conjugate;
+    x.add(change * y * row.cost, problem.w);
+    tally.gain += row.cost * (change * (r - 0.5 * change * s) - bent);
+    tally.dual += row.cost * (t * change - bent);
   }
   return true;
 }
@@ -146,12 +142,12 @@ void CachedLoops::arrange(const PackedBlock& block) {
 
 void CachedLoops::visit_rows(Problem& problem, const PackedBlock& block, Range range,
                              std::uint8_t* wanted, Arrival& tally) {
-  with_access(format_, [&](auto access) {
+  with_loss(format_, problem.loss, [&](const auto& loss, auto access) {
     for (std::size_t q = range.begin; q < range.end; ++q) {
       if (q + kAhead < range.end) prefetch(block.row(permutation_[q + kAhead]));
       const PackedRow& row = block.row(permutation_[q]);
-      wanted[q - range.begin] = visit(problem, row, access(row), tally.fresh) ? 1 : 0;
-      visit_cached(problem, access, tally.cached);
+      wanted[q - range.begin] = visit(problem, loss, row, access(row), tally.fresh) ? 1 : 0;
+      visit_cached(problem, loss, access, tally.cached);
     }
   });
 }
@@ -201,24 +197,25 @@ void CachedLoops::take(const PackedRow& row, const std::uint8_t* wanted, std::si
     for (Problem& problem : problems_) {
       problem.upper *= kTighten;
       problem.lower *= kTighten;
+      problem.least_gap /= kTighten;
     }
   }
 }
 
 // ---------------------------------------------------------------- sweeps over the cache
 
-template <class Access>
-void CachedLoops::visit_cached(Problem& problem, Access& access, Tally& tally) {
+template <class Loss, class Access>
+void CachedLoops::visit_cached(Problem& problem, const Loss& loss, Access& access, Tally& tally) {
   auto& order = problem.order;
   if (order.empty()) return;
   if (problem.cursor >= order.size()) next_round(problem);
   if (problem.cursor + kRowAhead < order.size()) {
     prefetch(cache_.row(order[problem.cursor + kRowAhead]));
-    problem.alpha.prefetch(cache_.row(order[problem.cursor + kAlphaAhead]).id);
+    problem.shares.prefetch(cache_.row(order[problem.cursor + kAlphaAhead]).id);
   }
   const std::uint32_t slot = order[problem.cursor];
   const PackedRow& row = cache_.row(slot);
-  if (visit(problem, row, access(row), tally)) {
+  if (visit(problem, loss, row, access(row), tally)) {
     ++problem.cursor;
   } else {
     deactivate(problem, slot);
@@ -229,9 +226,9 @@ void CachedLoops::visit_cached(Problem& problem, Access& access, Tally& tally) {
 }
 
 void CachedLoops::sweep_problem(Problem& problem, std::size_t visits, Tally& tally) {
-  with_access(format_, [&](auto access) {
+  with_loss(format_, problem.loss, [&](const auto& loss, auto access) {
     for (std::size_t t = 0; t < visits && !problem.order.empty(); ++t)
-      visit_cached(problem, access, tally);
+      visit_cached(problem, loss, access, tally);
   });
 }
 
@@ -283,6 +280,8 @@ void CachedLoops::end_pass() {
     if (problem.pass.visits == 0) continue;
     problem.upper = problem.pass.most > 0 ? problem.pass.most : kInfinity;
     problem.lower = problem.pass.least < 0 ? problem.pass.least : -kInfinity;
+    const double mean = problem.pass.gap / static_cast<double>(problem.pass.visits);
+    problem.least_gap = keep_all_ ? 0 : kSmallGap * std::max(mean, 0.0);
   }
 }
 
@@ -297,7 +296,5 @@ std::size_t CachedLoops::longest_round() const {
   for (const Problem& problem : problems_) most = std::max(most, problem.order.size());
   return most;
 }
-
-// ---------------------------------------------------------------- gap checks
 
 }  // namespace maxmargin

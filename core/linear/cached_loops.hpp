@@ -1,17 +1,23 @@
 // The trainer of the cached loops (Matsushima, Vishwanathan, Smola 2012, algorithm 2).
 //
-//   G_i = y_i <w, x_i> - 1;   a_i <- clip(a_i - G_i / ||x_i||^2, 0, C_i);   w += change y_i x_i
+// For every pointwise loss, in the symbols of losses/pointwise/residual.hpp:
+//
+//   r_i = t_i - y_i <w, x_i>;   u_i <- step(r_i, u_i, c_i ||x_i||^2);   w += q_i (change) x_i
 //
 // Rows arrive in blocks. Each row of a block is visited when it arrives; if it is informative, that
-// is unless (a_i = 0 and G_i > upper) or (a_i = C_i and G_i < lower), it goes into the cache, where
-// sweeps visit it again and again until it is informative no more. So no row leaves the cache
-// before its first visit.
+// is unless u_i sits at a kink of the dual whose slopes to both sides, G = f*'(u_i) - r_i, point
+// well back (G.high > upper and G.low < lower), it goes into the cache, where sweeps visit it again
+// and again until it is informative no more. A smooth loss has no kinks: there rows stay out whose
+// share of the gap, c_i (f(r_i) - u_i r_i + f*(u_i)), is small beside the mean. No row leaves the
+// cache before its first visit.
 //
-// Several problems (one class against the rest) share the rows, the cache and the passes. Each has
-// its own w, a and order of visits, and a thread for itself if there is one. Between two calls all
-// a and w are consistent. Everything is a function of the seed and of the order of the calls.
+// Several problems (one class against the rest, or several quantiles) share the rows, the cache and
+// the passes. Each has its own loss, w, u and order of visits, and a thread for itself if there is
+// one. Between two calls all u and w are consistent. Everything is a function of the seed and of
+// the order of the calls.
 #pragma once
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -20,27 +26,39 @@
 #include "base/portable.hpp"
 #include "base/random.hpp"
 #include "linear/row_cache.hpp"
+#include "losses/pointwise/table.hpp"
 #include "rows/packed.hpp"
 
 namespace maxmargin {
 
-// Dual variables of all rows, in float64 or float32. In float32 the upper bound is C_i rounded
-// down, so that they stay feasible.
+// Dual shares u_i of all rows, in float64 or float32.
 struct DualVariables {
   double* wide = nullptr;
   float* narrow = nullptr;
 
   double get(std::int64_t i) const { return wide ? wide[i] : static_cast<double>(narrow[i]); }
-  double top(double cost) const;
   void prefetch(std::int64_t i) const {
     wide ? prefetch_write(wide + i) : prefetch_write(narrow + i);
   }
-  // Returns the value as stored.
-  double set(std::int64_t i, double value) const {
+  // Returns the value as stored: in float32 the next one towards 0 where rounding would leave the
+  // domain of the loss.
+  template <class Loss>
+  double set(const Loss& loss, std::int64_t i, double value) const {
     if (wide) return wide[i] = value;
-    return static_cast<double>(narrow[i] = static_cast<float>(value));
+    auto nearest = static_cast<float>(value);
+    if (loss.clip(static_cast<double>(nearest)) != static_cast<double>(nearest))
+      nearest = std::nextafter(nearest, 0.0F);
+    return static_cast<double>(narrow[i] = nearest);
   }
 };
+
+// f(loss, access) with the loss of a problem and the access that fits the format.
+template <class F>
+void with_loss(const Format& format, const PointwiseLoss& loss, F f) {
+  std::visit(
+      [&](const auto& known) { with_access(format, [&](auto access) { f(known, access); }); },
+      loss);
+}
 
 class CachedLoops {
  public:
@@ -53,7 +71,9 @@ class CachedLoops {
 
   struct Tally {
     double gain = 0;          // rise of the dual objective
-    double hinge = 0;         // sum of C_i max(0, -G_i) when visited
+    double losses = 0;        // sum of c_i f(r_i) when visited
+    double dual = 0;          // sum of c_i (t_i u_i - f*(u_i)) after the visit
+    double gap = 0;           // sum of the rows' shares of P - D when visited
     double most = 0;          // extreme projected gradients
     double least = 0;         //
     std::size_t visits = 0;   //
@@ -71,8 +91,10 @@ class CachedLoops {
   CachedLoops(const CachedLoops&) = delete;
   CachedLoops& operator=(const CachedLoops&) = delete;
 
-  // Problem k: rows of class `positive` against all others. The arrays stay the caller's.
-  void set_problem(std::size_t k, std::int32_t positive, DualVariables alpha, double* w);
+  // Problem k: a loss of margins has rows of class `positive` against all others. The arrays stay
+  // the caller's.
+  void set_problem(std::size_t k, const PointwiseLoss& loss, std::int32_t positive,
+                   DualVariables shares, double* w);
   // No visits for problem k from here on.
   void set_finished(std::size_t k);
 
@@ -96,10 +118,10 @@ class CachedLoops {
   // From here on rows with gradients beyond the extremes of the pass are uninformative.
   void end_pass();
 
-  // A gap check is a pass with all a frozen, and begins by setting w to 0. `check_gap` adds a
+  // A gap check is a pass with all u frozen, and begins by setting w to 0. `check_gap` adds a
   // block: its losses at the points of the line to losses[k * kLine.size() ..], and its share of w
-  // = sum_i a_i y_i x_i; a_i that are not feasible are clipped first. Rows that are informative at
-  // `to` go into the cache. After `end_check`, w is that of a whatever it was before.
+  // = sum_i q_i u_i x_i; u_i that are not feasible are clipped first. Rows that are informative at
+  // `to` go into the cache. After `end_check`, w is that of u whatever it was before.
   void start_check();
   void check_gap(const PackedBlock& block, const Line& line, double* losses, Pool& pool);
   // The same for all rows, when all are in the cache.
@@ -108,9 +130,10 @@ class CachedLoops {
 
   // What the dual objective needs besides w, and what bounds the rounding error of w.
   struct DualSums {
-    double alpha = 0, lost = 0;  // sum of all a_i, and what it lost to rounding
-    double reach = 0;            // sum_i a_i ||x_i||
-    std::size_t terms = 0;       // rows with a_i > 0
+    double value = 0, lost = 0;  // sum_i c_i (t_i u_i - f*(u_i)), and what it lost to rounding
+    double size = 0;             // the same with all terms taken as positive
+    double reach = 0;            // sum_i c_i |u_i| ||x_i||
+    std::size_t terms = 0;       // rows with u_i != 0
   };
   const DualSums& dual_sums(std::size_t k) const { return problems_[k].sums; }
 
@@ -121,10 +144,12 @@ class CachedLoops {
 
  private:
   struct Problem {
+    PointwiseLoss loss;
     std::int32_t positive = 0;
-    DualVariables alpha;
+    DualVariables shares;
     double* w = nullptr;
-    double upper, lower;               // rows at a bound with gradients beyond are uninformative
+    double upper, lower;               // rows at a kink with gradients beyond are uninformative
+    double least_gap = 0;              // rows of a smooth loss with less of the gap are, too
     std::vector<std::uint32_t> order;  // slots; those before `cursor` were visited this round
     std::vector<std::uint32_t> place;  // by slot: where in order, or kNone
     std::size_t cursor = 0;
@@ -137,22 +162,40 @@ class CachedLoops {
     bool finished = false;
   };
 
+  // A row as a problem sees it.
+  struct Seen {
+    double y, t;
+  };
+  template <class Loss>
+  static MAXMARGIN_INLINE Seen seen(const Loss&, const Problem& problem, const PackedRow& row) {
+    if constexpr (Loss::kOnMargins)
+      return {row.code == problem.positive ? 1.0 : -1.0, Loss::target()};
+    else
+      return {1.0, row.target()};
+  }
   // Whether the row was informative.
-  template <class Entries>
-  bool visit(Problem& problem, const PackedRow& row, const Entries& x, Tally& tally);
-  bool informative(const Problem& problem, const PackedRow& row, double a, double G) const;
+  template <class Loss, class Entries>
+  bool visit(Problem& problem, const Loss& loss, const PackedRow& row, const Entries& x,
+             Tally& tally);
+  template <class Loss>
+  MAXMARGIN_INLINE bool informative(const Loss&, const Problem& problem, const PackedRow& row,
+                                    const Interval& G, double gap) const {
+    if (row.cost == 0 || row.norm == 0) return false;
+    if ((G.high > problem.upper) & (G.low < problem.lower)) return false;
+    return Loss::kPiecewiseLinear || gap >= problem.least_gap;
+  }
   void visit_rows(Problem& problem, const PackedBlock& block, Range range, std::uint8_t* wanted,
                   Arrival& tally);
-  template <class Access>
-  void visit_cached(Problem& problem, Access& access, Tally& tally);
+  template <class Loss, class Access>
+  void visit_cached(Problem& problem, const Loss& loss, Access& access, Tally& tally);
   void release();
   void sweep_problem(Problem& problem, std::size_t visits, Tally& tally);
   void next_round(Problem& problem);
   void shuffle(Problem& problem);
   template <class RowAt>
   void check_rows(RowAt row_at, Range range, const Line& line, double* losses, Pool& pool);
-  template <class Entries>
-  void add_to_dual(Problem& problem, const PackedRow& row, const Entries& x);
+  template <class Loss, class Entries>
+  double add_to_dual(Problem& problem, const Loss& loss, const PackedRow& row, const Entries& x);
   void check_block(const PackedBlock& block);
   void take(const PackedRow& row, const std::uint8_t* wanted, std::size_t stride);
   void activate(Problem& problem, std::uint32_t slot);

@@ -9,6 +9,14 @@ namespace maxmargin {
 
 namespace {
 constexpr std::size_t kLinePoints = CachedLoops::kLine.size();
+
+double bounded(double u) { return std::isfinite(u) ? u : 0.0; }
+
+// f(r), but NaN where r is: a loss that compares would make 0 of it.
+template <class Loss>
+double value_of(const Loss& loss, double r) {
+  return std::isnan(r) ? r : loss.value(r);
+}
 }  // namespace
 
 void CachedLoops::start_check() {
@@ -24,21 +32,27 @@ void CachedLoops::end_check() {
   for (Problem& problem : problems_) {
     if (problem.finished) continue;
     for (std::size_t j = 0; j < format_.width(); ++j) problem.w[j] += problem.lost[j];
-    problem.sums.alpha += problem.sums.lost;
+    problem.sums.value += problem.sums.lost;
     problem.lost = {};
   }
 }
 
-template <class Entries>
-void CachedLoops::add_to_dual(Problem& problem, const PackedRow& row, const Entries& x) {
-  double a = problem.alpha.get(row.id);
-  const double top = problem.alpha.top(row.cost);
-  if (!(a >= 0 && a <= top)) a = problem.alpha.set(row.id, a > top ? top : 0.0);
-  if (a == 0) return;
-  add_compensated(a, problem.sums.alpha, problem.sums.lost);
-  problem.sums.reach += a * std::sqrt(row.norm);
+// Returns u_i, which is feasible from here on: 0 in place of what is no number.
+template <class Loss, class Entries>
+double CachedLoops::add_to_dual(Problem& problem, const Loss& loss, const PackedRow& row,
+                                const Entries& x) {
+  double u = problem.shares.get(row.id);
+  if (!std::isfinite(u) || loss.clip(u) != u)
+    u = problem.shares.set(loss, row.id, std::isnan(u) ? 0.0 : bounded(loss.clip(u)));
+  if (u == 0 || row.cost == 0) return u;
+  const auto [y, t] = seen(loss, problem, row);
+  const double linear = t * u, conjugate = loss.conjugate(u), b = row.cost * u;
+  add_compensated(row.cost * (linear - conjugate), problem.sums.value, problem.sums.lost);
+  problem.sums.size += row.cost * (std::fabs(linear) + std::fabs(conjugate));
+  problem.sums.reach += std::fabs(b) * std::sqrt(row.norm);
   ++problem.sums.terms;
-  x.add(row.code == problem.positive ? a : -a, problem.w, problem.lost.data());
+  x.add(y * b, problem.w, problem.lost.data());
+  return u;
 }
 
 // One task for each problem: each adds to a w of its own, in the order of the rows.
@@ -51,19 +65,19 @@ void CachedLoops::check_rows(RowAt row_at, Range range, const Line& line, double
     Problem& problem = problems_[k];
     if (problem.finished) return;
     std::array<double, kLinePoints> sum{};
-    with_access(format_, [&](auto access) {
+    with_loss(format_, problem.loss, [&](const auto& loss, auto access) {
       for (std::size_t r = range.begin; r < range.end; ++r) {
         const PackedRow* row = row_at(r);
         if (!row) continue;
         const auto x = access(*row);
-        const double y = row->code == problem.positive ? row->cost : -row->cost;
+        const auto [y, t] = seen(loss, problem, *row);
         const double to = y * x.dot(line.to[k]), from = y * x.dot(line.from[k]);
         for (std::size_t g = 0; g < kLinePoints; ++g)
-          sum[g] += std::max(row->cost - (from + kLine[g] * (to - from)), 0.0);  // NaN stays NaN
-        add_to_dual(problem, *row, x);
-        const double G = to / (row->cost > 0 ? row->cost : 1.0) - 1;
-        wanted_[k * stride + r - range.begin] =
-            informative(problem, *row, problem.alpha.get(row->id), G) ? 1 : 0;
+          sum[g] += row->cost * value_of(loss, t - (from + kLine[g] * (to - from)));
+        const double u = add_to_dual(problem, loss, *row, x), left = t - to;
+        const Interval slopes = loss.conjugate_slope(u), G{slopes.low - left, slopes.high - left};
+        const double gap = row->cost * (loss.value(left) - u * left + loss.conjugate(u));
+        wanted_[k * stride + r - range.begin] = informative(loss, problem, *row, G, gap) ? 1 : 0;
       }
     });
     for (std::size_t g = 0; g < kLinePoints; ++g) losses[k * kLinePoints + g] += sum[g];

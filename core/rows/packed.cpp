@@ -83,15 +83,35 @@ MAXMARGIN_INLINE void add_compensated_to(const Value* x, double c, double* w, do
   for (std::size_t j = 0; j < d; ++j) add_compensated(c * static_cast<double>(x[j]), w[j], lost[j]);
 }
 
-// What a row is told besides its entries.
-void describe(PackedRow& row, std::int64_t id, std::int32_t code, double cost) {
+constexpr std::size_t row_bytes(std::size_t payload, const Format& format) {
+  return rounded(sizeof(PackedRow) + payload) + (format.has_targets ? sizeof(double) : 0);
+}
+
+std::string number_of(std::int64_t id) {
+  return "row " + std::to_string(id) + " (the first is number 0)";
+}
+
+void check_metadata(const RowMetadata& metadata, const Format& format) {
+  check((metadata.targets != nullptr) == format.has_targets,
+        "rows of this format need targets, or classes in place of them");
+}
+
+void describe(PackedRow& row, std::int64_t id, const RowMetadata& metadata, std::size_t i) {
+  const double cost = metadata.costs[i];
+  const std::int32_t code = metadata.targets ? 0 : metadata.codes[i];
   if (!(cost >= 0) || !std::isfinite(cost) || code < 0)
-    throw InvalidInput("row " + std::to_string(id) + " (the first is number 0) has cost " +
-                       std::to_string(cost) + " and class number " + std::to_string(code) +
+    throw InvalidInput(number_of(id) + " has cost " + std::to_string(cost) + " and class number " +
+                       std::to_string(code) +
                        "; expected a finite cost >= 0 and a class number >= 0");
   row.id = id;
   row.cost = cost;
   row.code = code;
+  if (!metadata.targets) return;
+  const double target = metadata.targets[i];
+  if (!std::isfinite(target))
+    throw InvalidInput(number_of(id) + " has target " + std::to_string(target) +
+                       "; expected a finite number");
+  std::memcpy(reinterpret_cast<char*>(&row) + row.bytes - sizeof(double), &target, sizeof(double));
 }
 
 }  // namespace
@@ -121,11 +141,12 @@ Form form_of(const Rows& rows) {
 }
 
 // Room for the next row.
-PackedRow& PackedBlock::place(std::size_t payload) {
-  const std::size_t bytes = rounded(sizeof(PackedRow) + payload);
+PackedRow& PackedBlock::place(std::size_t payload, const Format& format) {
+  const std::size_t bytes = row_bytes(payload, format), entries = rounded(payload);
   check(bytes <= std::numeric_limits<std::uint32_t>::max(), "a row takes more than 4 GB");
   PackedRow& row = *reinterpret_cast<PackedRow*>(bytes_.data() + used_);
-  std::memset(bytes_.data() + used_ + bytes - 8, 0, 8);  // what follows the entries counts too
+  std::memset(bytes_.data() + used_ + sizeof(PackedRow) + entries - (entries > 0 ? 8 : 0), 0,
+              entries > 0 ? 8 : 0);  // what follows the entries counts too
   row.bytes = static_cast<std::uint32_t>(bytes);
   row.slot = 0;
   offsets_.push_back(used_);
@@ -152,9 +173,10 @@ std::uint32_t PackedBlock::checksum(std::uint32_t before, std::size_t rows) cons
   return crc32c(bytes_.data(), rows < n() ? offsets_[rows] : used_, before);
 }
 
-PackedBlock PackedBlock::of_rows(const Rows& rows, std::int64_t first, const std::int32_t* codes,
-                                 const double* costs, const Format& format) {
+PackedBlock PackedBlock::of_rows(const Rows& rows, std::int64_t first, const RowMetadata& metadata,
+                                 const Format& format) {
   PackedBlock block;
+  check_metadata(metadata, format);
   const Shape& size = shape(rows);
   check(size.d == format.d_in && form_of(rows) == format.form,
         "the rows from number " + std::to_string(first) + " have " + std::to_string(size.d) +
@@ -164,13 +186,12 @@ PackedBlock PackedBlock::of_rows(const Rows& rows, std::int64_t first, const std
       [&](const auto& view) {
         using Pack = Packer<std::decay_t<decltype(view)>>;
         std::size_t total = 0;
-        for (std::size_t i = 0; i < size.n; ++i)
-          total += rounded(sizeof(PackedRow) + Pack::payload(view, i));
+        for (std::size_t i = 0; i < size.n; ++i) total += row_bytes(Pack::payload(view, i), format);
         block.bytes_ = Array<char>(total);
         block.offsets_.reserve(size.n);
         for (std::size_t i = 0; i < size.n; ++i) {
-          PackedRow& row = block.place(Pack::payload(view, i));
-          describe(row, first + static_cast<std::int64_t>(i), codes[i], costs[i]);
+          PackedRow& row = block.place(Pack::payload(view, i), format);
+          describe(row, first + static_cast<std::int64_t>(i), metadata, i);
           row.count = Pack::write(view, i, reinterpret_cast<char*>(&row + 1));
         }
       },
@@ -180,19 +201,20 @@ PackedBlock PackedBlock::of_rows(const Rows& rows, std::int64_t first, const std
 }
 
 PackedBlock PackedBlock::of_strings(const std::uint8_t* letters, const std::int64_t* starts,
-                                    std::size_t n, std::int64_t first, const std::int32_t* codes,
-                                    const double* costs, const Format& format) {
+                                    std::size_t n, std::int64_t first, const RowMetadata& metadata,
+                                    const Format& format) {
   PackedBlock block;
+  check_metadata(metadata, format);
   check(format.form == Form::text, "these rows are strings; the rows before them were not");
   std::size_t total = 0;
   for (std::size_t i = 0; i < n; ++i)
-    total += rounded(sizeof(PackedRow) + static_cast<std::size_t>(starts[i + 1] - starts[i]));
+    total += row_bytes(static_cast<std::size_t>(starts[i + 1] - starts[i]), format);
   block.bytes_ = Array<char>(total);
   block.offsets_.reserve(n);
   for (std::size_t i = 0; i < n; ++i) {
     const auto length = static_cast<std::size_t>(starts[i + 1] - starts[i]);
-    PackedRow& row = block.place(length);
-    describe(row, first + static_cast<std::int64_t>(i), codes[i], costs[i]);
+    PackedRow& row = block.place(length, format);
+    describe(row, first + static_cast<std::int64_t>(i), metadata, i);
     row.count = static_cast<std::uint32_t>(length);
     std::copy_n(letters + starts[i], length, reinterpret_cast<std::uint8_t*>(&row + 1));
   }

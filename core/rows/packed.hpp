@@ -29,6 +29,10 @@ struct PackedRow {
 
   // Values; indices (uint32) behind them where the form is sparse.
   const char* payload() const { return reinterpret_cast<const char*>(this + 1); }
+  // What a regression is to predict: the last number of a row, where the format has targets.
+  double target() const {
+    return *reinterpret_cast<const double*>(reinterpret_cast<const char*>(this) + bytes - 8);
+  }
   template <class Value>
   const Value* values() const {
     return reinterpret_cast<const Value*>(payload());
@@ -65,9 +69,17 @@ struct Format {
   std::size_t d_in = 0;  // features of the rows as they are
   double bias = 0;       // constant feature; 0 for none
   std::shared_ptr<const FeatureMap> map;
+  bool has_targets = false;  // rows of a regression; else they have classes
 
   std::size_t d() const { return map ? map->d() : d_in; }
   std::size_t width() const { return d() + (bias != 0 ? 1 : 0); }
+};
+
+// What rows are told besides their entries: a cost each, and a class or a target.
+struct RowMetadata {
+  const double* costs;
+  const std::int32_t* codes;
+  const double* targets = nullptr;
 };
 
 class PackedBlock {
@@ -87,15 +99,15 @@ class PackedBlock {
   std::uint32_t checksum(std::uint32_t before, std::size_t rows) const;
 
   // Rows `first` and on of a source. Throws InvalidInput where a value is not finite, a cost is not
-  // finite or negative, or a class has no number.
-  static PackedBlock of_rows(const Rows& rows, std::int64_t first, const std::int32_t* codes,
-                             const double* costs, const Format& format);
+  // finite or negative, a target is not finite, or a class has no number.
+  static PackedBlock of_rows(const Rows& rows, std::int64_t first, const RowMetadata& metadata,
+                             const Format& format);
   static PackedBlock of_strings(const std::uint8_t* letters, const std::int64_t* starts,
-                                std::size_t n, std::int64_t first, const std::int32_t* codes,
-                                const double* costs, const Format& format);
+                                std::size_t n, std::int64_t first, const RowMetadata& metadata,
+                                const Format& format);
 
  private:
-  PackedRow& place(std::size_t payload);
+  PackedRow& place(std::size_t payload, const Format& format);
   void finish(const Format& format);
 
   Array<char> bytes_;

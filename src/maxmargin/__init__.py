@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         SparseKernelSVCCV,
     )
     from maxmargin.estimators.sparse_kernel import SparseKernelSVC
-    from maxmargin.estimators.stream import StreamSVC
+    from maxmargin.estimators.stream import StreamSVC, StreamSVR
 
 __version__ = "0.1.0"
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "SparseKernelSVC",
     "SparseKernelSVCCV",
     "StreamSVC",
+    "StreamSVR",
     "__version__",
     "data",
     "distributed",
@@ -65,6 +66,7 @@ _HOMES = {
     "SparseKernelSVC": "maxmargin.estimators.sparse_kernel",
     "SparseKernelSVCCV": "maxmargin.estimators.score_cv",
     "StreamSVC": "maxmargin.estimators.stream",
+    "StreamSVR": "maxmargin.estimators.stream",
 }
 _FOLDERS = ("data", "distributed", "metrics", "report")
 

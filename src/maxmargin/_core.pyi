@@ -275,9 +275,9 @@ class Format:
     @property
     def width(self) -> int: ...
 
-def row_format(rows: Rows, bias: float, map: FeatureMap | None) -> Format: ...
+def row_format(rows: Rows, bias: float, map: FeatureMap | None, targets: bool = False) -> Format: ...
 
-def string_format(bias: float, map: FeatureMap) -> Format: ...
+def string_format(bias: float, map: FeatureMap, targets: bool = False) -> Format: ...
 
 class PackedBlock:
     """Rows with all that a coordinate step needs."""
@@ -291,9 +291,9 @@ class PackedBlock:
     def checksum(self, before: int, rows: int) -> int:
         """of the first rows, after the rows whose checksum is `before`"""
 
-def pack_rows(rows: Rows, first: int, codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], costs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], format: Format) -> PackedBlock: ...
+def pack_rows(rows: Rows, first: int, labels: object, costs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], format: Format) -> PackedBlock: ...
 
-def pack_strings(letters: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: int, codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], costs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], format: Format) -> PackedBlock: ...
+def pack_strings(letters: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: int, labels: object, costs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], format: Format) -> PackedBlock: ...
 
 def score_block(block: PackedBlock, format: Format, w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], pool: Pool) -> None:
     """<w, phi(x)> of every row"""
@@ -306,7 +306,7 @@ class CachedLoops:
 
     def __init__(self, format: Format, n: int, problems: int, budget: int, seed: int) -> None: ...
 
-    def set_problem(self, k: int, positive: int, alpha: object, w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
+    def set_problem(self, k: int, positive: int, alpha: object, w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], loss: str = 'hinge', x: float = 0.0) -> None: ...
 
     def set_finished(self, arg: int, /) -> None: ...
 
@@ -325,8 +325,8 @@ class CachedLoops:
 
     def end_pass(self) -> None: ...
 
-    def pass_tally(self, k: int) -> tuple[float, float, float]:
-        """(sum of losses when visited, max PG, min PG) of the pass so far"""
+    def pass_tally(self, k: int) -> tuple[float, float, float, float]:
+        """(losses and dual terms as visited, max PG, min PG) of the pass so far"""
 
     def check_gap(self, block: PackedBlock, start: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]], to: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]], losses: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], pool: Pool) -> None: ...
 
@@ -336,8 +336,10 @@ class CachedLoops:
 
     def end_check(self) -> None: ...
 
-    def dual_sums(self, k: int) -> tuple[float, float, int]:
-        """(sum a_i, sum a_i ||x_i||, number of a_i > 0) of the last gap check"""
+    def dual_sums(self, k: int) -> tuple[float, float, float, int]:
+        """
+        (dual terms, their size, sum |b_i| ||x_i||, number of u_i != 0) of the last gap check
+        """
 
     @property
     def complete(self) -> bool: ...

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from maxmargin import StreamSVC, load
+from maxmargin import StreamSVC, StreamSVR, load
 from maxmargin.data import Dataset, save
 
 
@@ -51,6 +51,38 @@ def test_numbers_with_a_checkpoint_and_weights(run, svm, tmp_path):
     assert (tmp_path / "state").exists()
 
 
+def test_probabilities_of_the_logistic_loss(run, svm, tmp_path):
+    X, y = svm.blobs(300, 4, noise=0.5)
+    rows, model = tmp_path / "rows.svm", tmp_path / "model"
+    save(Dataset(X, y), rows)
+    assert (
+        run("train", "--kind", "stream", "--loss", "logistic", str(rows), str(model)).exit_code == 0
+    )
+    assert load(model).loss == "logistic"
+    shown = run("predict", "-q", "--probabilities", str(rows), str(model))
+    assert shown.exit_code == 0, shown.stderr
+    assert "loss" in run("info", str(model)).stdout
+
+
+def test_quantiles_of_real_values(run, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3)).astype(np.float32)
+    rows, model = tmp_path / "rows.csv", tmp_path / "model"
+    save(Dataset(X, X[:, 0] + rng.normal(size=300)), rows)
+    options = ["--kind", "stream-regression", "--loss", "quantile", "--quantile", "0.1,0.9"]
+    done = run("train", *options, "--json", str(rows), str(model))
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout)["certificate"]["relative_gap"] <= 1e-3
+    fitted = load(model)
+    assert isinstance(fitted, StreamSVR)
+    shown = run("predict", "-q", str(rows), str(model)).stdout.split("\n")
+    first = [float(field) for field in shown[0].replace(",", " ").split()]
+    np.testing.assert_allclose(first, fitted.predict(str(rows))[0], rtol=1e-4)
+    judged = run("evaluate", "--json", str(rows), str(model))
+    assert judged.exit_code == 0, judged.stderr
+    assert fitted.score(str(rows)) < 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -58,6 +90,10 @@ def test_numbers_with_a_checkpoint_and_weights(run, svm, tmp_path):
         (["--kind", "stream", "--solver", "dual"], "--solver is for"),
         (["--kind", "stream", "--features", "nonsense"], "none of"),
         (["--kind", "stream", "--memory", "1KB"], "too small"),
+        (["--kind", "stream", "--loss", "huber"], "loss"),
+        (["--kind", "stream", "--epsilon", "1"], "--epsilon is for --kind regression"),
+        (["--kind", "stream-regression", "--loss", "hinge"], "loss"),
+        (["--kind", "stream-regression", "--class-weight", "balanced"], "--class-weight is for"),
         (["--kind", "linear", "--format", "fasta"], "--kind stream"),
     ],
 )

@@ -125,6 +125,12 @@ MACHINES = {
         agreement=5e-3,  # basis vectors are sought otherwise among sparse rows
     ),
     "StreamSVC": Machine(maxmargin.StreamSVC, classes, "stream"),
+    "StreamSVC-logistic": Machine(_with(maxmargin.StreamSVC, loss="logistic"), classes),
+    "StreamSVC-squared-hinge": Machine(_with(maxmargin.StreamSVC, loss="squared_hinge"), classes),
+    "StreamSVR": Machine(maxmargin.StreamSVR, values, "stream-regression"),
+    "StreamSVR-quantile": Machine(
+        _with(maxmargin.StreamSVR, loss="quantile", quantile=0.7), values
+    ),
 }
 CLASSIFIERS = [name for name, machine in MACHINES.items() if machine.takes("class_weight")]
 KINDS = {machine.kind: machine for machine in MACHINES.values() if machine.kind is not None}

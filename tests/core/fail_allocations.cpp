@@ -221,7 +221,7 @@ Answer strings(const Data&, Pool& pool) {
   const std::vector<double> costs(2, 1.0);
   const Format format{Form::text, 0, 1.0, std::make_shared<Ngrams>(Ngrams::Unit::byte, 3, 6)};
   const PackedBlock block = PackedBlock::of_strings(rows.letters.data(), rows.starts.data(), 2, 0,
-                                                    codes.data(), costs.data(), format);
+                                                    {costs.data(), codes.data()}, format);
   const std::vector<double> w(format.width(), 0.5);
   Answer scores(2);
   score_block(block, format, w.data(), scores.data(), pool);

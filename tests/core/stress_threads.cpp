@@ -82,15 +82,15 @@ std::vector<double> train(const Data& data, int threads, int passes, int stop_af
   std::vector<double> w(kClasses * format.width()), alpha(kClasses * kRows);
   CachedLoops loops(format, kRows, kClasses, 60000, 7);
   for (std::size_t k = 0; k < kClasses; ++k)
-    loops.set_problem(k, static_cast<std::int32_t>(k), {&alpha[k * kRows], nullptr},
+    loops.set_problem(k, Hinge{}, static_cast<std::int32_t>(k), {&alpha[k * kRows], nullptr},
                       &w[k * format.width()]);
   Channel channel;
   std::thread reader([&] {
     for (int pass = 0; pass < passes; ++pass)
       for (std::size_t first = 0; first < kRows; first += kBlock)
         if (!channel.put(PackedBlock::of_rows(data.rows(first, kBlock),
-                                              static_cast<std::int64_t>(first), &data.codes[first],
-                                              &data.costs[first], format)))
+                                              static_cast<std::int64_t>(first),
+                                              {&data.costs[first], &data.codes[first]}, format)))
           return;
     channel.close();
   });
@@ -112,9 +112,9 @@ std::vector<double> train(const Data& data, int threads, int passes, int stop_af
       line.to.push_back(&frozen[k * format.width()]);
     }
     loops.start_check();
-    loops.check_gap(
-        PackedBlock::of_rows(data.rows(0, kRows), 0, data.codes.data(), data.costs.data(), format),
-        line, losses.data(), pool);
+    loops.check_gap(PackedBlock::of_rows(data.rows(0, kRows), 0,
+                                         {data.costs.data(), data.codes.data()}, format),
+                    line, losses.data(), pool);
     loops.end_check();
   } catch (const Stopped&) {
   }

@@ -1,10 +1,19 @@
-"""scikit-learn's own checks of an estimator."""
+"""scikit-learn's own checks of estimators on streams."""
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from maxmargin import StreamSVC
+from maxmargin import StreamSVC, StreamSVR
 
 
-@parametrize_with_checks([StreamSVC(tol=1e-10), StreamSVC(tol=1e-10, memory="200KB")])
+@parametrize_with_checks(
+    [
+        StreamSVC(tol=1e-10),
+        StreamSVC(tol=1e-10, memory="200KB"),
+        StreamSVC(loss="squared_hinge", tol=1e-15, max_iter=1000),
+        StreamSVC(loss="logistic", tol=1e-15, max_iter=1000),
+        StreamSVR(tol=1e-15, max_iter=1000),
+        StreamSVR(loss="huber", tol=1e-15, max_iter=1000, memory="200KB"),
+    ]
+)
 def test_follows_the_conventions(estimator, check):
     check(estimator)

@@ -201,6 +201,13 @@ def test_limits_give_the_best_model_so_far(rows, limit, status):
     assert model.certificate_.dual <= model.certificate_.primal
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_as_many_passes_as_are_allowed(svm):
+    X, y = svm.blobs(12, 2, noise=2.0)
+    model = StreamSVC(C=1e9, tol=1e-15, max_iter=110_000).fit(X * [1e-3, 1e3], y)
+    assert (model.n_iter_, model.certificate_.status) == (110_000, "max_iter")
+
+
 def test_a_limit_on_time_leaves_time_for_a_look(rows):
     X, y = rows
     with warnings.catch_warnings():

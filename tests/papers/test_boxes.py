@@ -92,13 +92,13 @@ def test_visits_on_arrival_are_the_steps_of_the_trainer():
     n, d = X.shape
     format_ = _core.row_format(_core.dense_rows(X, 0.0), 0.0, None)
     loops = _core.CachedLoops(format_, n, 1, 1, 0)
-    alpha, w = np.zeros(n), np.zeros(d)
-    loops.set_problem(0, 1, alpha, w)
+    shares, w = np.zeros(n), np.zeros(d)  # alpha / C
+    loops.set_problem(0, 1, shares, w)
     for _ in range(2):
-        steps = plain.trainer_pass(X, y, C, alpha, w)
+        steps = plain.trainer_pass(X, y, C, C * shares, w)
         for i, (expected_alpha, expected_w) in enumerate(steps):
             row = _core.dense_rows(np.ascontiguousarray(X[i : i + 1]), 0.0)
             code = np.array([y[i] > 0], np.int32)
             loops.consume(_core.pack_rows(row, i, code, np.array([C]), format_), POOL)
-            np.testing.assert_allclose(alpha, expected_alpha, rtol=1e-10, atol=1e-12)
+            np.testing.assert_allclose(C * shares, expected_alpha, rtol=1e-10, atol=1e-12)
             np.testing.assert_allclose(w, expected_w, rtol=1e-10, atol=1e-12)

@@ -32,6 +32,8 @@ KINDS = (
     "regression-ocas",
     "regression-file",
     "regression-cv",
+    "stream-regression",
+    "stream-regression-file",
 )
 LOSSES = (
     "epsilon_insensitive",
@@ -99,7 +101,7 @@ def number_of_rows(rng, kind: str) -> int:
 
 
 def labels(rng, kind: str, n: int) -> np.ndarray:
-    if kind.startswith("regression"):
+    if "regression" in kind:
         return rng.normal(size=n).round(3) * decades(rng, -3, 3) + rng.choice([0.0, 0.0, 10.0])
     if kind == "rank":
         grades = rng.integers(0, int(rng.choice([2, 3, 5])), n)
@@ -239,12 +241,17 @@ def linear_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
     return free_intercept(rng, options)
 
 
-def regression_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
-    method = kind.removeprefix("regression-")
-    options = intercept(rng) | {"loss": str(rng.choice(LOSSES)), "delta": decades(rng, -2, 2)}
+def residual_loss(rng) -> dict[str, Any]:
+    options = {"loss": str(rng.choice(LOSSES)), "delta": decades(rng, -2, 2)}
     options |= {"epsilon": float(rng.choice([0.0, 0.1, 1.0])), "quantile": decades(rng, -2, -0.01)}
     if options["loss"] in ("quantile", "expectile") and chance(rng, 0.3):
         options["quantile"] = [0.1, 0.5, 0.95]
+    return options
+
+
+def regression_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
+    method = kind.removeprefix("regression-")
+    options = intercept(rng) | residual_loss(rng)
     if method == "file":
         options["solver"] = str(rng.choice(["ocas", "cpa"]))
     elif method == "cv":
@@ -298,7 +305,12 @@ def kernel_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
 
 
 def stream_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
-    options = intercept(rng) | class_weight(rng, y)
+    options = intercept(rng)
+    if "regression" in kind:
+        options |= residual_loss(rng)
+    else:
+        options |= class_weight(rng, y)
+        options["loss"] = str(rng.choice(["hinge", "squared_hinge", "logistic"]))
     if chance(rng, 0.2):
         options["alpha_dtype"] = "float32"
     memory = 100_000 if chance(rng, 0.1) else 10_000_000

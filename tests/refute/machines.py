@@ -51,6 +51,8 @@ ESTIMATORS = {
     "kernel-cv": "KernelSVCCV",
     "sparse": "SparseKernelSVC",
     "stream": "StreamSVC",
+    "stream-regression": "StreamSVR",
+    "stream-regression-file": "StreamSVR",
     "regression": "LinearSVR",
     "regression-cv": "LinearSVRCV",
 }
@@ -408,10 +410,15 @@ def sparse_kernel_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
         )
 
 
+def stream_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
+    regression = problem.kind.startswith("stream-regression")
+    return (regression_claims if regression else linear_claims)(problem, estimator)
+
+
 CLAIMS = {
     "regression": regression_claims,
     "linear": linear_claims,
-    "stream": linear_claims,
+    "stream": stream_claims,
     "rank": rank_claims,
     "ordinal": rank_claims,
     "measure": measure_claims,

@@ -110,7 +110,7 @@ def test_a_damaged_checkpoint_is_refused(rows, tmp_path, damage):
     elif damage == "lengthened":
         content += b"\0"
     elif damage == "old":
-        content = content.replace(b"checkpoint 2", b"checkpoint 1", 1)
+        content = content.replace(b"checkpoint 3", b"checkpoint 2", 1)
     else:
         content[:3] = b"abc"
     path.unlink()
@@ -126,7 +126,7 @@ def test_no_bound_is_taken_from_a_checkpoint(rows, tmp_path, svm):
     StreamSVC(checkpoint=path, max_iter=3, tol=0.5).fit(X, y)
 
     def forged(state):
-        state.alpha[0][:] = np.where(np.arange(len(y)) % 2, 1e6, -5.0)
+        state.shares[0][:] = np.where(np.arange(len(y)) % 2, 1e6, -5.0)
         state.best[0][:] = 1e200
         state.passes = 10**9
 
@@ -147,7 +147,7 @@ def forge(path, change):
     header = json.loads(lines[2])
     sizes = [size for _, size, _ in header["arrays"]]
     parts = np.split(np.frombuffer(lines[3]), np.cumsum(sizes)[:-1])
-    state = State.start(sizes[1], 1.0, [parts[0].copy()])
+    state = State.start(sizes[1], [1.0], [parts[0].copy()])
     state.best = [parts[1].copy()]
     change(state)
     checkpoint.write(path, state, header["identity"], checkpoint.RowsSeen(*header["seen"]))

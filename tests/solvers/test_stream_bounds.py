@@ -130,10 +130,10 @@ def test_hostile_scales(scale, C, memory):
 
 
 def state_of(P):
-    return State.start(2, P, [np.zeros(3)])
+    return State.start(2, [P], [np.zeros(3)])
 
 
-@pytest.mark.parametrize("sums", [(2.0, 1.0, 3), (np.nan, 1.0, 3), (1.0, np.inf, 3)])
+@pytest.mark.parametrize("sums", [(2.0, 2.0, 1.0, 3), (np.nan, 1.0, 1.0, 3), (1.0, 1.0, np.inf, 3)])
 def test_a_dual_value_above_the_primal_or_not_a_number_is_not_taken(sums):
     state = state_of(1.0)
     assert not state.raise_dual(0, sums)
@@ -142,7 +142,7 @@ def test_a_dual_value_above_the_primal_or_not_a_number_is_not_taken(sums):
 
 def test_a_dual_value_equal_to_the_primal_but_for_rounding_is_the_primal():
     state = state_of(1.0)
-    assert state.raise_dual(0, (1.0 + 1e-12, 0.0, 3))
+    assert state.raise_dual(0, (1.0 + 1e-12, 1.0, 0.0, 3))
     assert state.D == [1.0]
 
 
@@ -157,7 +157,7 @@ def test_the_dual_bound_is_below_the_exact_value_by_rounding_only():
     rng = np.random.default_rng(0)
     v = rng.normal(size=50)
     exact = 100.0 - 0.5 * float(v.astype(np.longdouble) @ v)
-    bound = dual_bound(v, 100.0, 1000.0, 10**6)
+    bound = dual_bound(v, 100.0, 100.0, 1000.0, 10**6)
     assert bound < exact
     assert bound == pytest.approx(exact, rel=1e-11)
 
@@ -180,7 +180,7 @@ def test_w_is_summed_without_loss_in_a_gap_check():
     loops.check_gap(packed(X, 0, codes, costs, format_), zero, zero, losses, _core.Pool(1))
     loops.end_check()
     assert w == [2.0]
-    assert loops.dual_sums(0) == (4.0, 2e16 + 2, 4)
+    assert loops.dual_sums(0) == (4.0, 4.0, 2e16 + 2, 4)
     np.testing.assert_array_equal(losses, 4.0)
 
 
@@ -189,11 +189,11 @@ def test_dual_variables_outside_their_bounds_are_clipped_in_a_gap_check():
     codes, costs = np.array([1, 1, 1, 1], np.int32), np.full(4, 2.0)
     format_ = _core.row_format(_core.dense_rows(X, 0.0), 0.0, None)
     loops = _core.CachedLoops(format_, 4, 1, 1 << 16, 0)
-    alpha, w = np.array([-1.0, np.nan, 3.0, 1.0]), np.zeros(4)
-    loops.set_problem(0, 1, alpha, w)
+    shares, w = np.array([-1.0, np.nan, 3.0, 0.5]), np.zeros(4)
+    loops.set_problem(0, 1, shares, w)
     losses = np.zeros((1, len(_core.CachedLoops.line)))
     loops.start_check()
     loops.check_gap(packed(X, 0, codes, costs, format_), [w + 0], [w + 0], losses, _core.Pool(1))
     loops.end_check()
-    np.testing.assert_array_equal(alpha, [0, 0, 2, 1])
+    np.testing.assert_array_equal(shares, [0, 0, 1, 0.5])
     np.testing.assert_array_equal(w, [0, 0, 2, 1])

@@ -14,7 +14,7 @@ from maxmargin.estimators.score_cv import (
     SparseKernelSVCCV,
 )
 from maxmargin.estimators.sparse_kernel import SparseKernelSVC
-from maxmargin.estimators.stream import StreamSVC
+from maxmargin.estimators.stream import StreamSVC, StreamSVR
 
 __all__ = [
     "KernelSVC",
@@ -32,4 +32,5 @@ __all__ = [
     "SparseKernelSVC",
     "SparseKernelSVCCV",
     "StreamSVC",
+    "StreamSVR",
 ]

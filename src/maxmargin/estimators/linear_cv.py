@@ -6,7 +6,7 @@ from typing import Any
 
 from maxmargin.estimators.base import Given, parameters
 from maxmargin.estimators.linear import LinearClassifier
-from maxmargin.estimators.regression import Regressor
+from maxmargin.estimators.regression import LinearRegressor
 from maxmargin.estimators.searching import Searching, SearchingClasses
 from maxmargin.training.fit import LinearPlan
 from maxmargin.training.regression import RegressionPlan
@@ -59,7 +59,7 @@ class LinearSVCCV(SearchingClasses, LinearClassifier):
 
 
 @parameters
-class LinearSVRCV(Searching, Regressor):
+class LinearSVRCV(Searching, LinearRegressor):
     """`LinearSVR` with the C (and epsilon) that predicts held-out rows best.
 
     Every fold is solved along growing C, each solution the start of the next, and no row is copied.

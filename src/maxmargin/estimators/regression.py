@@ -16,21 +16,14 @@ from maxmargin.training.regression import RegressionPlan, train_regression
 
 @parameters
 class Regressor(RegressorMixin, WithIntercept):
-    """What linear regressions share: the parameters of the problem."""
+    """What regressions share: the parameters of the problem."""
 
     loss: str = "epsilon_insensitive"
     epsilon: float = 0.0
     quantile: Any = 0.5
     delta: float = 1.0
     non_crossing: bool = False
-    solver: str = "auto"
-    intercept: str = "regularised"
     random_state: Any = None
-
-    _shown = ("solver",)
-
-    def _plan(self) -> RegressionPlan:
-        return self._planned(RegressionPlan, bias=self._bias())
 
     def _given(self, X: Any, y: Any, *more: Any, **options: Any) -> Given:
         return super()._given(X, y, *more, y_numeric=True, **options)
@@ -67,7 +60,20 @@ class Regressor(RegressorMixin, WithIntercept):
 
 
 @parameters
-class LinearSVR(Regressor):
+class LinearRegressor(Regressor):
+    """A regression on rows in memory, by a solver of choice."""
+
+    solver: str = "auto"
+    intercept: str = "regularised"
+
+    _shown = ("solver",)
+
+    def _plan(self) -> RegressionPlan:
+        return self._planned(RegressionPlan, bias=self._bias())
+
+
+@parameters
+class LinearSVR(LinearRegressor):
     """Linear regression by one of six losses, with a certificate of how good the answer is.
 
         minimise   1/2 ||w||^2 + C sum_i s_i f(t_i - <w, x_i> - b)

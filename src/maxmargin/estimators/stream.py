@@ -1,10 +1,10 @@
-"""Linear classification of data larger than memory, certified."""
+"""Linear machines on data larger than memory, certified."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -12,20 +12,89 @@ from maxmargin.data.features import feature_map
 from maxmargin.data.limits import parse_bytes
 from maxmargin.data.stream.array_source import ArraySource
 from maxmargin.data.stream.blocks import BlockSource, Strings
-from maxmargin.estimators.base import Classifier, WithIntercept, parameters
+from maxmargin.estimators.base import Probabilistic, WithIntercept, parameters
 from maxmargin.estimators.conventions import check_labels
+from maxmargin.estimators.regression import Regressor
 from maxmargin.estimators.sources import opened, refuse_beside
-from maxmargin.training.stream import StreamPlan, train_stream
+from maxmargin.training.stream import StreamPlan, StreamRegressionPlan, train_stream
 from maxmargin.training.targets import checked_weights
 
 SMALLEST_BLOCKS = 1 << 12
 
 
 @parameters
-class StreamSVC(WithIntercept, Classifier):
+class OnStream(WithIntercept):
+    """What machines on streams share: where rows come from, and what is kept in memory."""
+
+    _plans: ClassVar[type[StreamPlan]] = StreamPlan
+    _validation: ClassVar[dict[str, Any]] = {}  # of arrays, by scikit-learn
+
+    C: float = field(default=1.0, kw_only=False)
+    memory: int | float | str = "1GB"
+    features: Any = None
+    random_state: Any = None
+    deterministic: bool | None = None
+    checkpoint: str | os.PathLike | None = None
+    checkpoint_every: float = 600.0
+    alpha_dtype: str = "float64"
+    alpha_file: str | os.PathLike | None = None
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Train on a file, a list of files, a `BlockSource`, or arrays in memory.
+
+        Files and sources bring their labels and weights: leave `y` and `sample_weight` out. Arrays
+        (dense or CSR), `Strings` and sequences of texts need `y`.
+        """
+        in_memory = y is not None
+        patient = in_memory if self.deterministic is None else bool(self.deterministic)
+        features = feature_map(self.features)
+        plan = self._planned(self._plans, bias=self._bias(), features=features, patient=patient)
+        source = self._source(X, y, sample_weight)
+        self._note_columns(source.d, source.feature_names)
+        return self._adopt(train_stream(source, plan), source.index_base)
+
+    def _check_targets(self, y: Any) -> None:
+        """Before arrays are trained on."""
+
+    def _source(self, X: Any, y: Any, sample_weight: Any) -> BlockSource:
+        """The rows as a source of blocks, wherever they are."""
+        if self._is_file(X, labelled=y is not None):
+            source = opened(X, None)
+            refuse_beside(source, y, "y", "labels")
+            refuse_beside(source, sample_weight, "sample_weight", "weights")
+            return source
+        if is_text(X) and y is None:
+            raise ValueError("y is missing: texts in memory need labels")
+        if not is_text(X):
+            X, y = self._rows(X, y, **self._validation)
+        self._check_targets(y)
+        weight = checked_weights(sample_weight, len(y))
+        blocks = max(SMALLEST_BLOCKS, min(4 << 20, parse_bytes(self.memory) // 32))
+        return ArraySource(X, np.asarray(y), weight=weight, block_bytes=blocks)
+
+    def _is_file(self, X: Any, labelled: bool = False) -> bool:
+        """Strings that are no files are texts, if they have labels or features are made of them."""
+        if not super()._is_file(X):
+            return False
+        texts = isinstance(X, (list, tuple)) and (labelled or self.features is not None)
+        return not texts or all(os.path.exists(item) for item in X)
+
+    def _rows(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+        return X if is_text(X) else super()._rows(X, y, **options)
+
+    @classmethod
+    def from_model(cls, model: Any) -> Any:
+        """The fitted estimator whose `to_model` this was, without its history."""
+        estimator = super().from_model(model)
+        estimator.features = model.features
+        return estimator
+
+
+@parameters
+class StreamSVC(OnStream, Probabilistic):
     """Linear support vector classification of rows that need not fit in memory.
 
-        minimise   1/2 ||w||^2 + C sum_i s_i max(0, 1 - y_i (<w, phi(x_i)> + b))
+        minimise   1/2 ||w||^2 + C sum_i s_i f(y_i (<w, phi(x_i)> + b))
 
     Solved by dual cached loops: one thread reads the rows again and again, one takes coordinate
     steps on them as they arrive and on the informative ones, which stay in a cache. The optimum is
@@ -36,6 +105,8 @@ class StreamSVC(WithIntercept, Classifier):
     ----------
     C : float
         What a unit of loss costs; multiplies a sum over rows, as in LIBLINEAR.
+    loss : {"hinge", "squared_hinge", "logistic"}
+        ``f(m)``: ``max(0, 1 - m)``, its square, or ``log(1 + exp(-m))``, which gives probabilities.
     memory : int or str
         Bytes for cached rows, their index, the blocks under way and two vectors as long as w
         ("512MB", "2GB"). Besides it there are w and one number per row, for each class.
@@ -99,63 +170,50 @@ class StreamSVC(WithIntercept, Classifier):
 
     _kind = "stream"
     _shown = ("coef", "intercept", "classes", "features")
+    _probabilities_by = "loss='logistic'"
 
-    C: float = field(default=1.0, kw_only=False)
-    memory: int | float | str = "1GB"
-    features: Any = None
-    random_state: Any = None
-    deterministic: bool | None = None
-    checkpoint: str | os.PathLike | None = None
-    checkpoint_every: float = 600.0
-    alpha_dtype: str = "float64"
-    alpha_file: str | os.PathLike | None = None
+    loss: str = "hinge"
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Train on a file, a list of files, a `BlockSource`, or arrays in memory.
-
-        Files and sources bring their labels and weights: leave `y` and `sample_weight` out. Arrays
-        (dense or CSR), `Strings` and sequences of texts need `y`.
-        """
-        in_memory = y is not None
-        patient = in_memory if self.deterministic is None else bool(self.deterministic)
-        features = feature_map(self.features)
-        plan = self._planned(StreamPlan, bias=self._bias(), features=features, patient=patient)
-        source = self._source(X, y, sample_weight)
-        self._note_columns(source.d, source.feature_names)
-        return self._adopt(train_stream(source, plan), source.index_base)
-
-    def _source(self, X: Any, y: Any, sample_weight: Any) -> BlockSource:
-        """The rows as a source of blocks, wherever they are."""
-        if self._is_file(X, labelled=y is not None):
-            source = opened(X, None)
-            refuse_beside(source, y, "y", "labels")
-            refuse_beside(source, sample_weight, "sample_weight", "weights")
-            return source
-        if is_text(X) and y is None:
-            raise ValueError("y is missing: texts in memory need labels")
-        if not is_text(X):
-            X, y = self._rows(X, y)
+    def _check_targets(self, y: Any) -> None:
         check_labels(y)
-        weight = checked_weights(sample_weight, len(y))
-        blocks = max(SMALLEST_BLOCKS, min(4 << 20, parse_bytes(self.memory) // 32))
-        return ArraySource(X, np.asarray(y), weight=weight, block_bytes=blocks)
 
-    def _is_file(self, X: Any, labelled: bool = False) -> bool:
-        """Strings that are no files are texts, if they have labels or features are made of them."""
-        if not super()._is_file(X):
-            return False
-        texts = isinstance(X, (list, tuple)) and (labelled or self.features is not None)
-        return not texts or all(os.path.exists(item) for item in X)
 
-    def _rows(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
-        return X if is_text(X) else super()._rows(X, y, **options)
+@parameters
+class StreamSVR(OnStream, Regressor):
+    """Linear regression of rows that need not fit in memory, by one of six losses.
 
-    @classmethod
-    def from_model(cls, model: Any) -> StreamSVC:
-        """The fitted estimator whose `to_model` this was, without its history."""
-        estimator = super().from_model(model)
-        estimator.features = model.features
-        return estimator
+        minimise   1/2 ||w||^2 + C sum_i s_i f(t_i - <w, phi(x_i)> - b)
+
+    Solved by dual cached loops, as `StreamSVC` is; the optimum is that of `LinearSVR`. Several
+    quantiles or expectiles are trained in the same passes over the data.
+
+    Parameters
+    ----------
+    C, loss, epsilon, quantile, delta, non_crossing, fit_intercept, intercept_scaling
+        As in `LinearSVR`.
+    memory, features, tol, max_iter, max_time, n_jobs, random_state, deterministic, checkpoint, \
+checkpoint_every, alpha_dtype, alpha_file, verbose, callback
+        As in `StreamSVC`.
+
+    Attributes
+    ----------
+    coef_, intercept_, certificate_, certificates_, history_, n_iter_, n_features_in_, features_
+        As in `LinearSVR` and `StreamSVC`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin import StreamSVR
+    >>> X = np.linspace(0, 1, 200)[:, None]
+    >>> model = StreamSVR(C=10, loss="huber", memory="1MB").fit(X, 2 * X[:, 0])
+    >>> model.certificate_.relative_gap <= 1e-3
+    True
+    """
+
+    _kind = "stream-regression"
+    _shown = ("features",)
+    _plans = StreamRegressionPlan
+    _validation: ClassVar[dict[str, Any]] = {"y_numeric": True}
 
 
 def is_text(X: Any) -> bool:

@@ -9,7 +9,7 @@ from maxmargin.models.ordinal import OrdinalModel
 from maxmargin.models.ranking import RankModel
 from maxmargin.models.regression import RegressionModel
 from maxmargin.models.sparse_kernel import SparseKernelModel
-from maxmargin.models.stream import StreamModel
+from maxmargin.models.stream import StreamModel, StreamRegressionModel
 
 __all__ = [
     "CellModel",
@@ -22,6 +22,7 @@ __all__ = [
     "RegressionModel",
     "SparseKernelModel",
     "StreamModel",
+    "StreamRegressionModel",
     "load",
     "load_model",
     "register_estimator",

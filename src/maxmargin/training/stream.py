@@ -1,8 +1,10 @@
 """From a source of blocks to a linear model, within a budget of memory (the cached loops).
 
-    problem j    minimise  1/2 ||w||^2 + sum_i C_i max(0, 1 - y_i (<w, phi(x_i)> + b))
+    problem j    minimise  1/2 ||w||^2 + sum_i C_i f(t_i - y_i (<w, phi(x_i)> + b))
 
-In memory there are: w for each problem, a_i for each row and problem, and within `memory` all else:
+f is any of the pointwise losses. More than two classes are a problem each, and so are quantiles.
+
+In memory there are: w for each problem, u_i for each row and problem, and within `memory` all else:
 the best w so far, the mean one and the rounding errors of a sum, 4 bytes a row to find it in the
 cache, blocks under way, and the cache.
 """
@@ -10,7 +12,7 @@ cache, blocks under way, and the cache.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,15 +24,17 @@ from maxmargin.data.errors import DataError
 from maxmargin.data.features import FeatureMap
 from maxmargin.data.limits import parse_bytes
 from maxmargin.data.stream.blocks import BlockSource
+from maxmargin.losses.pointwise import LossSpec
 from maxmargin.models.labels import pack_classes
-from maxmargin.models.stream import StreamModel
+from maxmargin.models.stream import StreamModel, StreamRegressionModel
 from maxmargin.parameters import Options, not_negative, one_of, positive
 from maxmargin.problem import Progress, Solution
 from maxmargin.solvers.common.run import catch_interrupts
 from maxmargin.solvers.streaming import cached_loops
 from maxmargin.solvers.streaming.checkpoint import Checkpoints, resume
 from maxmargin.solvers.streaming.state import State
-from maxmargin.training.stream_packing import Labels, Packing
+from maxmargin.training.regression import RegressionPlan
+from maxmargin.training.stream_packing import Labels, Packing, Values
 from maxmargin.training.targets import class_factors
 
 UNDER_WAY = 6  # blocks in memory beside the cache: read, packed, waiting, visited
@@ -47,6 +51,7 @@ class StreamPlan:
     """
 
     C: float = 1.0
+    loss: str = "hinge"
     memory: int | float | str = "1GB"
     features: FeatureMap | None = None
     bias: float = 1.0
@@ -64,16 +69,70 @@ class StreamPlan:
         one_of("alpha_dtype", self.alpha_dtype, ALPHA_TYPES)
         not_negative("checkpoint_every", self.checkpoint_every)
 
+        self.specs()
+
     @property
     def budget(self) -> int:
         return parse_bytes(self.memory)
+
+    def specs(self) -> list[LossSpec]:
+        """The loss of each problem; of classes one for all of them."""
+        return [LossSpec.of(self.loss, "classification")]
+
+    def parameters(self) -> dict[str, Any]:
+        """What a model keeps of it."""
+        return {
+            "C": self.C,
+            "loss": self.loss,
+            "tol": self.options.tol,
+            "max_iter": self.options.max_iter,
+            "fit_intercept": self.bias > 0,
+            "intercept_scaling": self.bias or 1.0,
+            "class_weight": self.class_weight,
+            "random_state": self.options.seed or None,
+        }
+
+
+@dataclass(frozen=True)
+class StreamRegressionPlan(StreamPlan):
+    """A regression on a stream: losses and parameters as in `RegressionPlan`."""
+
+    loss: str = "epsilon_insensitive"
+    epsilon: float = 0.0
+    quantile: float | Sequence[float] = 0.5
+    delta: float = 1.0
+    non_crossing: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.class_weight is not None:
+            raise ValueError("class_weight is for classes; a regression has none")
+
+    def specs(self) -> list[LossSpec]:
+        return self._regression().specs()
+
+    def _regression(self) -> RegressionPlan:
+        return RegressionPlan(
+            loss=self.loss,
+            epsilon=self.epsilon,
+            quantile=self.quantile,
+            delta=self.delta,
+            non_crossing=self.non_crossing,
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        own = super().parameters()
+        del own["class_weight"]
+        names = ("epsilon", "quantile", "delta", "non_crossing")
+        known = self._regression().parameters()
+        return own | {name: known[name] for name in names}
 
 
 @dataclass(frozen=True)
 class TrainedStream:
     """A model, and the runs that led to it."""
 
-    model: StreamModel
+    model: StreamModel | StreamRegressionModel
     solutions: list[Solution]
 
     @property
@@ -91,19 +150,16 @@ def train_stream(source: BlockSource, plan: StreamPlan) -> TrainedStream:
     check_source(source, plan.features)
     with catch_interrupts() as interrupts:
         stop = interrupts.new_stop(plan.options.max_time)
-        labels = Labels.known(source, plan.features) or Labels.scanned(source, plan.features, stop)
-        features = plan.features.fitted(labels.stats) if plan.features is not None else None
-        costs = plan.C * class_factors(labels.classes, labels.totals, plan.class_weight)
-        packing = Packing(source, features, plan.bias, labels, costs)
-        classes = labels.classes
-        positives = [1] if len(classes) == 2 else list(range(len(classes)))
-        task = cached_loops.Task(source, packing.pack, packing.format, positives)
+        aim = aim_of(source, plan, stop)
+        features = plan.features.fitted(aim.labels.stats) if plan.features is not None else None
+        packing = Packing(source, features, plan.bias, aim.labels, aim.costs)
+        task = cached_loops.Task(source, packing.pack, packing.format, aim.positives, aim.losses)
         budget = cache_budget(source, task, plan)
-        alpha = dual_variables(source.n, len(positives), plan)
-        state = State.start(packing.format.width, float(costs @ labels.totals), alpha)
+        shares = dual_shares(source.n, len(aim.losses), plan)
+        state = State.start(packing.format.width, aim.at_zero, shares)
         checkpoints = None
         if plan.checkpoint is not None:
-            identity = identity_of(source, plan, features, classes, costs)
+            identity = identity_of(source, plan, features, aim)
             promised = resume(plan.checkpoint, state, identity)
             if promised is not None:
                 packing.expect(promised, os.fspath(plan.checkpoint))
@@ -116,12 +172,42 @@ def train_stream(source: BlockSource, plan: StreamPlan) -> TrainedStream:
             after_block=checkpoints or (lambda state: None),
         )
         settings = plan.options.settings(stop)
-        pool = _core.Pool(min(plan.options.threads or granted_cpus(), len(positives)), stop)
+        pool = _core.Pool(min(plan.options.threads or granted_cpus(), len(aim.losses)), stop)
         solutions = cached_loops.solve(task, settings, options, state, pool)
         if checkpoints is not None:
             checkpoints.write(state)
-    model = _model(source, plan, features, classes, solutions)
+    model = _model(source, plan, features, aim.classes, solutions)
     return TrainedStream(model, solutions)
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What there is to learn from the labels of a source: the problems, and what rows cost."""
+
+    labels: Labels | Values
+    costs: np.ndarray  # C times the factor of each class
+    positives: list[int]
+    losses: list[LossSpec]
+    at_zero: list[float]  # P of w = 0
+
+    @property
+    def classes(self) -> np.ndarray | None:
+        """None of a regression."""
+        return self.labels.classes if isinstance(self.labels, Labels) else None
+
+
+def aim_of(source: BlockSource, plan: StreamPlan, stop: _core.Stop) -> Aim:
+    """The problems of a plan, by what a source says of itself or by a pass over it."""
+    specs, features = plan.specs(), plan.features
+    if isinstance(plan, StreamRegressionPlan):
+        values = Values.scanned(source, features, plan.C, specs, stop)
+        return Aim(values, np.array([plan.C]), [0] * len(specs), specs, values.at_zero)
+    labels = Labels.known(source, features) or Labels.scanned(source, features, stop)
+    costs = plan.C * class_factors(labels.classes, labels.totals, plan.class_weight)
+    positives = [1] if len(labels.classes) == 2 else list(range(len(labels.classes)))
+    at_zero = float(costs @ labels.totals) * specs[0].margin_loss_at_zero
+    k = len(positives)
+    return Aim(labels, costs, positives, specs * k, [at_zero] * k)
 
 
 def check_source(source: BlockSource, features: FeatureMap | None) -> None:
@@ -156,8 +242,8 @@ def cache_budget(source: BlockSource, task: cached_loops.Task, plan: StreamPlan)
     return left
 
 
-def dual_variables(n: int, problems: int, plan: StreamPlan) -> list[np.ndarray]:
-    """a = 0, in memory or in a file that is mapped."""
+def dual_shares(n: int, problems: int, plan: StreamPlan) -> list[np.ndarray]:
+    """u = 0, in memory or in a file that is mapped."""
     path, dtype = plan.alpha_file, np.dtype(plan.alpha_dtype)
     if path is None:
         return [np.zeros(n, dtype) for _ in range(problems)]
@@ -171,18 +257,15 @@ def dual_variables(n: int, problems: int, plan: StreamPlan) -> list[np.ndarray]:
 
 
 def identity_of(
-    source: BlockSource,
-    plan: StreamPlan,
-    features: FeatureMap | None,
-    classes: np.ndarray,
-    costs: np.ndarray,
+    source: BlockSource, plan: StreamPlan, features: FeatureMap | None, aim: Aim
 ) -> dict[str, Any]:
     """What makes two runs the same: the rows, the features and the problem."""
     return {
         "source": source.fingerprint,
         "features": None if features is None else features.packed()[0],
-        "classes": pack_classes(classes),
-        "costs": costs.tolist(),
+        "classes": None if aim.classes is None else pack_classes(aim.classes),
+        "losses": [[spec.name, spec.x] for spec in aim.losses],
+        "costs": aim.costs.tolist(),
         "bias": plan.bias,
     }
 
@@ -191,9 +274,9 @@ def _model(
     source: BlockSource,
     plan: StreamPlan,
     features: FeatureMap | None,
-    classes: np.ndarray,
+    classes: np.ndarray | None,
     solutions: list[Solution],
-) -> StreamModel:
+) -> StreamModel | StreamRegressionModel:
     intercept = plan.bias > 0
     d = len(solutions[0].w) - intercept
     if len(solutions) == 1:
@@ -202,24 +285,18 @@ def _model(
         coef = np.stack([solution.w[:d] for solution in solutions])
     last = np.array([solution.w[-1] for solution in solutions])
     names = source.feature_names
-    return StreamModel(
-        coef=coef,
-        intercept=plan.bias * last if intercept else np.zeros(len(solutions)),
-        classes=classes,
-        certificates=tuple(solution.certificate for solution in solutions),
-        solver="cached_loops",
-        parameters={
-            "C": plan.C,
-            "tol": plan.options.tol,
-            "max_iter": plan.options.max_iter,
-            "fit_intercept": intercept,
-            "intercept_scaling": plan.bias or 1.0,
-            "class_weight": plan.class_weight,
-            "random_state": plan.options.seed or None,
-        },
-        feature_names=None if names is None else tuple(names),
-        index_base=source.index_base,
-        features=features,
-        rows=source.kind,
-        d_in=source.d,
-    )
+    shared: dict[str, Any] = {
+        "coef": coef,
+        "intercept": plan.bias * last if intercept else np.zeros(len(solutions)),
+        "certificates": tuple(solution.certificate for solution in solutions),
+        "solver": "cached_loops",
+        "parameters": plan.parameters(),
+        "feature_names": None if names is None else tuple(names),
+        "index_base": source.index_base,
+        "features": features,
+        "rows": source.kind,
+        "d_in": source.d,
+    }
+    if classes is None:
+        return StreamRegressionModel(**shared)
+    return StreamModel(classes=classes, **shared)

@@ -16,6 +16,7 @@ from maxmargin.data.arrays import view
 from maxmargin.data.errors import DataError
 from maxmargin.data.features import FeatureMap, Stats
 from maxmargin.data.stream.blocks import Block, BlockSource, Strings
+from maxmargin.losses.pointwise import LossSpec
 from maxmargin.solvers.streaming.checkpoint import RowsSeen
 from maxmargin.training.targets import check_classes
 
@@ -55,10 +56,7 @@ class Labels:
         totals: dict[Any, float] = {}
         stats, dtype = Stats(source.d), np.dtype(np.int64)
         for block in source.blocks():
-            if stop.poll() and stop.reason == _core.StopReason.interrupted:
-                raise KeyboardInterrupt(
-                    f"{source.name}: stopped before all rows had been seen once: there is no model"
-                )
+            check_not_interrupted(source, stop)
             found, codes = np.unique(labels_of(block, source.name), return_inverse=True)
             for label, total in zip(found.tolist(), np.bincount(codes, weights_of(block))):
                 totals[label] = totals.get(label, 0.0) + float(total)
@@ -69,6 +67,85 @@ class Labels:
         if classes.dtype.kind != "U" and dtype.kind != "O":
             classes = classes.astype(dtype)
         return cls(classes, np.array([totals[label] for label in classes.tolist()]), stats)
+
+    def of(self, block: Block, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Class numbers and weights of a block; KeyError where it has a class that is new."""
+        y = labels_of(block, name)
+        codes = np.searchsorted(self.classes, y)
+        codes = np.minimum(codes, len(self.classes) - 1).astype(np.int32)
+        if (self.classes[codes] != y).any():
+            raise KeyError("labels")
+        return codes, weights_of(block)
+
+    def add_up(self, codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """The weights of a block's rows by class."""
+        return np.bincount(codes, weights, minlength=len(self.classes))
+
+    @property
+    def told(self) -> str:
+        return f"weights of classes {self.classes.tolist()}"
+
+
+@dataclass
+class Values:
+    """The targets of a regression: the sum of the weights, and the losses at w = 0 by problem."""
+
+    totals: np.ndarray
+    at_zero: list[float]
+    stats: Stats
+
+    @classmethod
+    def scanned(
+        cls,
+        source: BlockSource,
+        features: FeatureMap | None,
+        C: float,
+        losses: list[LossSpec],
+        stop: _core.Stop,
+    ) -> Values:
+        """One pass over the source."""
+        total, at_zero, stats, pool = 0.0, np.zeros(len(losses)), Stats(source.d), _core.Pool(1)
+        for block in source.blocks():
+            check_not_interrupted(source, stop)
+            t, weight = values_of(block, source.name), weights_of(block)
+            total += float(weight.sum())
+            at_zero += [spec.on_targets(t, C * weight, pool).at_zero for spec in losses]
+            if features is not None and features.needs_stats:
+                stats.add(block.X)
+        if total == 0:
+            raise ValueError(f"{source.name}: every weight is zero; expected rows that count")
+        return cls(np.array([total]), at_zero.tolist(), stats)
+
+    def of(self, block: Block, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Targets and weights of a block."""
+        return values_of(block, name), weights_of(block)
+
+    def add_up(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """The weights of a block's rows."""
+        return np.array([weights.sum()])
+
+    @property
+    def told(self) -> str:
+        return "weights of rows"
+
+
+def values_of(block: Block, name: str) -> np.ndarray:
+    """The targets of a block's rows, which must be finite numbers."""
+    y = labels_of(block, name)
+    try:
+        return np.ascontiguousarray(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name}: has the label {y.ravel()[0]!r}; regression needs a number for each row"
+        ) from None
+
+
+def check_not_interrupted(source: BlockSource, stop: _core.Stop) -> None:
+    """Before the rows have been seen once there is nothing to give back."""
+    if stop.poll() and stop.reason == _core.StopReason.interrupted:
+        raise KeyboardInterrupt(
+            f"{source.name}: stopped before all rows had been seen once: there is no model"
+        )
 
 
 def _make_sense(labels: list[list[Any]] | None, n: int) -> bool:
@@ -112,12 +189,12 @@ class Packing:
         source: BlockSource,
         features: FeatureMap | None,
         bias: float,
-        labels: Labels,
+        labels: Labels | Values,
         costs: np.ndarray,
     ) -> None:
         self.name, self.n, self.features = source.name, source.n, features
         self.labels, self.costs = labels, costs
-        self._totals = np.zeros(len(labels.classes))  # of this pass so far
+        self._totals = np.zeros(len(labels.totals))  # of this pass so far
         self._checksum = 0  # of the rows of this pass so far
         self._checksums: dict[int, int] = {}  # by number of rows, from passes before
         self._seen = self._promised = RowsSeen(0, 0)
@@ -132,9 +209,10 @@ class Packing:
         core = features.in_core(X.shape[1]) if features is not None else None
         if isinstance(X, Strings):
             assert core is not None  # `check_source` refuses strings without a feature map
-            self.format = _core.string_format(bias, core)
+            self.format = _core.string_format(bias, core, isinstance(labels, Values))
         else:
-            self.format = _core.row_format(view(X, bias), bias, core)
+            targets = isinstance(labels, Values)
+            self.format = _core.row_format(view(X, bias), bias, core, targets)
 
     def _compact(self, X: Any) -> Any:
         return X if self.features is None else self.features.transform_block(X)
@@ -146,28 +224,29 @@ class Packing:
         if block.first == 0:
             self._totals[:] = 0.0
             self._checksum = 0
-        y = labels_of(block, self.name)
-        codes = np.searchsorted(self.labels.classes, y)
-        codes = np.minimum(codes, len(self.labels.classes) - 1).astype(np.int32)
-        if (self.labels.classes[codes] != y).any():
-            raise self._changed(f"rows from number {block.first + 1} on have labels that were not")
-        weights = weights_of(block)
-        packed = self._packed(block, codes, self.costs[codes] * weights)
-        self._count(block, codes, weights)
+        try:
+            labels, weights = self.labels.of(block, self.name)
+        except KeyError:
+            raise self._changed(
+                f"rows from number {block.first + 1} on have labels that were not"
+            ) from None
+        factors = self.costs[labels] if isinstance(self.labels, Labels) else self.costs[0]
+        packed = self._packed(block, labels, factors * weights)
+        self._count(block, labels, weights)
         self._compare(block, packed)
         return packed
 
-    def _packed(self, block: Block, codes: np.ndarray, costs: np.ndarray) -> _core.PackedBlock:
+    def _packed(self, block: Block, labels: np.ndarray, costs: np.ndarray) -> _core.PackedBlock:
         X = self._compact(block.X)
         if isinstance(X, Strings):
-            return _core.pack_strings(X.letters, X.starts, block.first, codes, costs, self.format)
-        return _core.pack_rows(view(X, 0.0), block.first, codes, costs, self.format)
+            return _core.pack_strings(X.letters, X.starts, block.first, labels, costs, self.format)
+        return _core.pack_rows(view(X, 0.0), block.first, labels, costs, self.format)
 
-    def _count(self, block: Block, codes: np.ndarray, weights: np.ndarray) -> None:
-        self._totals += np.bincount(codes, weights, minlength=len(self._totals))
+    def _count(self, block: Block, labels: np.ndarray, weights: np.ndarray) -> None:
+        self._totals += self.labels.add_up(labels, weights)
         if block.first + block.n == self.n and (self._totals != self.labels.totals).any():
             raise DataError(
-                f"{self.name}: the weights of classes {self.labels.classes.tolist()} add up to "
+                f"{self.name}: the {self.labels.told} add up to "
                 f"{self._totals.tolist()}; expected {self.labels.totals.tolist()}, as its summary "
                 "says or as in an earlier pass: the data changed while it was in use, or the "
                 "summary is false; train again on data that stays as it is, or convert it again"

@@ -53,7 +53,7 @@ void pack_strings(Input& input, Pool& pool) {
   const Format format{Form::text, 0, choice & 64 ? 1.0 : 0.0,
                       map_of(choice, letters.text().size() / n)};
   use(PackedBlock::of_strings(reinterpret_cast<const std::uint8_t*>(letters.text().data()),
-                              starts.data(), n, 0, codes.data(), costs.data(), format),
+                              starts.data(), n, 0, {costs.data(), codes.data()}, format),
       format, pool);
 }
 
@@ -75,7 +75,7 @@ void pack_sparse(Input& input, Pool& pool) {
   const std::vector<double> costs(n, 1.0);
   const Format format{form_of(rows), d, choice & 64 ? 1.0 : 0.0,
                       choice & 8 ? map_of(3 | (choice & 0xe0), 0) : nullptr};
-  use(PackedBlock::of_rows(rows, 0, codes.data(), costs.data(), format), format, pool);
+  use(PackedBlock::of_rows(rows, 0, {costs.data(), codes.data()}, format), format, pool);
 }
 
 }  // namespace

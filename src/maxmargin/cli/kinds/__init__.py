@@ -133,6 +133,18 @@ LOSSES = (
 LOSS = Option(
     "--loss", "What is minimised:", choices=LOSSES, said="hinge; of real values epsilon_insensitive"
 )
+REGRESSION = (
+    Option("--epsilon", "Residuals up to here cost nothing.", float, metavar="X", said="0"),
+    Option(
+        "--quantile",
+        "Which quantile or expectile; several with commas.",
+        metavar="LIST",
+        said="0.5",
+        read=levels,
+    ),
+    Option("--delta", "Where the Huber loss becomes linear.", float, metavar="X", said="1"),
+    Option("--non-crossing", "Sort the quantiles of each row.", bool, False),
+)
 PROBABILITIES = Option(
     "--probabilities", "Calibrate probabilities, for predict --probabilities.", bool, False
 )
@@ -152,6 +164,17 @@ MULTI_CLASS = Option(
 )  # fmt: skip
 CELLS = Option("--cells", "A machine for every cell of N rows.", int, None, "N", least=1)
 MEMORY = Option("--memory", "Budget, as 512MB or 2GB.", metavar="BYTES")
+STREAMED = (
+    Option(
+        "--features",
+        "Made on the fly: weighted_degree:8, word_ngrams:2, char_ngrams:4, "
+        "pairs, fourier:1000,gamma=0.5.",
+        metavar="MAP",
+    ),
+    Option("--checkpoint", "Keep the state here, and go on from it.", metavar="FILE"),
+    Option("--checkpoint-every", "Between two.", float, 600.0, "SECONDS"),
+    *(MEMORY, TEXT, BIAS),
+)
 
 _ENTRIES = (
     Kind(
@@ -168,17 +191,8 @@ _ENTRIES = (
         ("prices.csv --loss quantile --quantile 0.1,0.5,0.9", "a median with a band around it"),
         (
             LOSS,
-            Option("--epsilon", "Residuals up to here cost nothing.", float, metavar="X", said="0"),
-            Option(
-                "--quantile",
-                "Which quantile or expectile; several with commas.",
-                metavar="LIST",
-                said="0.5",
-                read=levels,
-            ),
+            *REGRESSION,
             Option("--epsilons", "Values to try.", metavar="LIST", read=numbers("--epsilons")),
-            Option("--delta", "Where the Huber loss becomes linear.", float, metavar="X", said="1"),
-            Option("--non-crossing", "Sort the quantiles of each row.", bool, False),
             *(SOLVER, BIAS, INTERCEPT, SEED, FROM_DISK),
         ),
         SOLVERS,
@@ -243,17 +257,14 @@ _ENTRIES = (
         "stream",
         "linear classes of data larger than memory",
         ("huge.svm.zst --memory 2GB --checkpoint run.state", "needs 2 GB, whatever the file has"),
-        (
-            Option(
-                "--features",
-                "Made on the fly: weighted_degree:8, word_ngrams:2, char_ngrams:4, "
-                "pairs, fourier:1000,gamma=0.5.",
-                metavar="MAP",
-            ),
-            Option("--checkpoint", "Keep the state here, and go on from it.", metavar="FILE"),
-            Option("--checkpoint-every", "Between two.", float, 600.0, "SECONDS"),
-            *(MEMORY, TEXT, BIAS, CLASS_WEIGHT, SEED),
-        ),
+        (*(LOSS, *STREAMED, CLASS_WEIGHT, SEED),),
+        streams=True,
+    ),
+    Kind(
+        "stream-regression",
+        "real values of data larger than memory",
+        ("huge.csv --loss huber --memory 2GB", "needs 2 GB, whatever the file has"),
+        (LOSS, *REGRESSION, *STREAMED, SEED),
         streams=True,
     ),
 )

@@ -28,5 +28,6 @@ def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
 
     source: Any = dataset.X
     trained = train_stream(source, plan)
-    model = replace(trained.model, classes=whole_numbers(trained.model.classes))
+    found: Any = trained.model
+    model = replace(found, classes=whole_numbers(found.classes))
     return replace(trained, model=model), f"{len(model.classes)} classes"

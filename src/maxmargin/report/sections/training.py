@@ -17,6 +17,7 @@ KINDS = {
     "linear": "A linear classifier",
     "measure": "A linear classifier trained for a measure of all its labels",
     "stream": "A linear classifier trained on a stream of rows",
+    "stream-regression": "A linear regression trained on a stream of rows",
     "rank": "A linear ranking",
     "ordinal": "A linear score with thresholds between ordered labels",
     "kernel": "A kernel classifier",

@@ -1,6 +1,9 @@
 """Dual cached loops (Matsushima, Vishwanathan, Smola 2012): rows that do not fit in memory.
 
-    maximise   D(a) = sum_i a_i - 1/2 ||w||^2,   w = sum_i a_i y_i x_i,      0 <= a_i <= C_i
+    maximise   D(u) = sum_i C_i (t_i u_i - f*(u_i)) - 1/2 ||w||^2,   w = sum_i y_i C_i u_i x_i
+
+f is any pointwise loss (core/losses/pointwise), u_i a slope of it: of the hinge loss, a_i = C_i u_i
+with 0 <= u_i <= 1 and t_i = 1.
 
 A reader goes over the source again and again. The trainer (core/linear/cached_loops.cpp) visits
 each row when it arrives and keeps informative ones in a cache, where it visits them again and
@@ -8,7 +11,7 @@ again. This file decides how much of which, when to check the gap, and when to e
 
     fresh      rows as they arrive            sweep    visits in the cache
     mean       of w over the blocks of a pass: w itself leans towards the rows it saw last
-    gap check  a pass with w and a frozen: P on the line from w_b to the mean, and D of a
+    gap check  a pass with w and u frozen: P on the line from w_b to the mean, and D of u
     w_b, P     best point so far and its exact objective       D    the best lower bound so far
     rate       rise of D for each feature visited: the trainer does what raises D faster
 
@@ -20,7 +23,7 @@ Algorithms 1 (reader) and 2 (trainer) of the paper, and who does each line:
     trainer  eps shrinks where the cache is nearly full           cached_loops.cpp: end_pass
              pick a row of the cache                              cached_loops.cpp: sweep
              evict it if it is uninformative                      cached_loops.cpp: informative
-             clip(a_i - G_i / Q_ii, 0, C_i); w += change y_i x_i  cached_loops.cpp: visit
+             step of u_i in one variable; w += change y_i C_i x_i cached_loops.cpp: visit
              update the stopping criterion                        Trainer.check_due, check_gap
 
 Deviations. Rows are visited on arrival and then decide whether they enter the cache: the
@@ -29,7 +32,7 @@ swept in rounds of random order rather than by random draws: no row waits for it
 by the duality gap of a pass over all rows, not by the spread of projected gradients. An iteration
 is a pass. tests/papers has the trainer in plain Python; the core takes the same steps.
 
-Problems of several classes (one against the rest) share passes, cache and gap checks.
+Problems of several classes (one against the rest) or quantiles share passes, cache and gap checks.
 """
 
 from __future__ import annotations
@@ -42,6 +45,7 @@ import numpy as np
 
 from maxmargin import _core
 from maxmargin.data.stream.blocks import Block, BlockSource
+from maxmargin.losses.pointwise import LossSpec
 from maxmargin.problem import Settings, Solution, Status
 from maxmargin.solvers.common.run import Run
 from maxmargin.solvers.common.vectors import inner
@@ -57,14 +61,14 @@ MOST_ROUNDS = 1  # over the cache after a block: to solve it better than that is
 NEAR = 2.0  # a gap check is due when the estimated gap is within so many tolerances,
 CHECK_SHARE = 0.3  # or after this share of all passes
 LEAST_PASSES = 3  # and no fewer than so many
-ROUNDS = 100_000  # a run that needs more (C huge beside the rows) is another solver's task
+ROUNDS = 100_000  # without a max_iter: what needs more (C huge) is another solver's task
 ROUNDS_SHARE = 0.2  # of the work in memory between two gap checks,
 PROGRESS = 0.3  # unless the violation of optimality has fallen to this fraction before
 
 
 @dataclass
 class Task:
-    """What is to be solved: a source of rows, and a problem for each positive class.
+    """What is to be solved: a source of rows, and a problem for each positive class or loss.
 
     `pack` makes the blocks of the source ready for the core.
     """
@@ -73,6 +77,7 @@ class Task:
     pack: Callable[[Block], _core.PackedBlock]
     format: _core.Format
     positives: list[int]
+    losses: list[LossSpec]  # one for each problem
 
 
 @dataclass
@@ -121,8 +126,8 @@ class Trainer:
         self.loops = _core.CachedLoops(
             task.format, task.source.n, self.problems, options.budget, settings.seed
         )
-        for k, positive in enumerate(task.positives):
-            self.loops.set_problem(k, positive, state.alpha[k], state.w[k])
+        for k, (positive, loss) in enumerate(zip(task.positives, task.losses)):
+            self.loops.set_problem(k, positive, state.shares[k], state.w[k], loss.name, loss.x)
         self.visits = self.cached_visits = 0
         self.since_check = self.trained = 0
         self.near = False
@@ -145,13 +150,13 @@ class Trainer:
             blocks += 1
             self.average(1.0 / blocks)
             self.options.after_block(self.state)
-        losses = [self.loops.pass_tally(k)[0] for k in range(self.problems)]
+        tallies = [self.loops.pass_tally(k) for k in range(self.problems)]
         self.loops.end_pass()
         self.pass_seconds = self.run.clock() - began
         self.state.passes += 1
         self.since_check += 1
         self.trained += 1
-        self.near = all(self.is_near(k, losses[k]) for k in self.run.open_problems())
+        self.near = all(self.is_near(k, *tallies[k][:2]) for k in self.run.open_problems())
         if self.loops.complete and self.passes_left == 0:
             self.check_gap_in_memory()
         else:
@@ -162,6 +167,12 @@ class Trainer:
         """Until `max_iter`."""
         most = self.settings.max_iter
         return math.inf if most is None else max(most - self.state.passes, 0)
+
+    @property
+    def rounds_left(self) -> int:
+        """In memory: until `max_iter`, or where there is none until other solvers are better."""
+        most = ROUNDS if self.settings.max_iter is None else self.settings.max_iter
+        return max(most - self.state.passes, 0)
 
     def average(self, share: float) -> None:
         """Takes w into the mean, as this share of it."""
@@ -178,19 +189,19 @@ class Trainer:
         tally = self.loops.sweep_while(slice_, allowance, fresh_rate, cached_rate, ready, self.pool)
         self.count(tally, cached=True)
 
-    def is_near(self, k: int, losses: float) -> bool:
-        """Whether the losses met on the way promise a gap within reach of the tolerance.
+    def is_near(self, k: int, losses: float, dual: float) -> bool:
+        """Whether what was met on the way promises a gap within reach of the tolerance.
 
         An estimate, from the running w: it decides when the gap is checked, and nothing else.
         """
         half = 0.5 * inner(self.state.w[k], self.state.w[k])
-        P, D = half + losses, float(self.state.alpha[k].sum(dtype=np.float64)) - half
+        P, D = half + losses, dual - half
         return NEAR * self.settings.tol * P >= P - D
 
     def train_in_memory(self) -> None:
         """All rows are in the cache: rounds over those not set aside, until a check is due."""
         entries = 0
-        for _ in range(int(min(self.passes_left, max(ROUNDS - self.state.passes, 0)))):
+        for _ in range(self.rounds_left):
             self.loops.start_pass()
             entries = self.round_in_memory(entries)
             self.state.passes += 1
@@ -198,7 +209,7 @@ class Trainer:
                 break
         self.check_gap_in_memory()
         self.options.after_block(self.state)
-        if self.state.passes >= ROUNDS:
+        if self.rounds_left == 0:
             self.run.end(Status.MAX_ITER)
 
     def round_in_memory(self, entries_before: int) -> int:
@@ -218,7 +229,7 @@ class Trainer:
     def violation(self) -> float:
         """The span of projected gradients since `start_pass`, of the problem where it is widest."""
         tallies = [self.loops.pass_tally(k) for k in self.run.open_problems()]
-        return max((most - least for _, most, least in tallies), default=0.0)
+        return max((most - least for *_, most, least in tallies), default=0.0)
 
     def count(self, tally: tuple[float, int, int], cached: bool) -> int:
         """Keeps account of visits; how many features they met."""

@@ -1,6 +1,6 @@
-"""Checkpoints of the cached loops: all dual variables and the best point, in one file.
+"""Checkpoints of the cached loops: all dual shares and the best point, in one file.
 
-    line 1    maxmargin checkpoint 2
+    line 1    maxmargin checkpoint 3
     line 2    CRC-32C of line 3, in hexadecimal
     line 3    JSON: identity (source and problem), passes, rows seen and their checksum, and each
               array's type, length and CRC-32C
@@ -30,7 +30,7 @@ from maxmargin.problem import Clock
 from maxmargin.solvers.streaming.state import State
 
 NAME = b"maxmargin checkpoint "
-MAGIC = NAME + b"2\n"
+MAGIC = NAME + b"3\n"
 MOST_HEADER = 1 << 24
 PIECE = 1 << 22  # bytes written or read at a time
 SHARE = 0.1  # of the time goes to writing checkpoints, at most
@@ -201,7 +201,7 @@ def _check_identity(name: str, found: Any, wanted: dict[str, Any]) -> None:
 
 
 def _arrays(state: State) -> list[np.ndarray]:
-    return [*state.alpha, *state.best]
+    return [*state.shares, *state.best]
 
 
 def _pieces(array: np.ndarray) -> Iterator[memoryview]:

@@ -1,7 +1,9 @@
 """What a run of the cached loops remembers, and the bounds that a gap check gives.
 
     P(w_b)   at the best point so far, from a pass with w_b frozen
-    D(a)     = sum_i a_i - 1/2 ||v||^2,   v = sum_i a_i y_i x_i summed afresh in the same pass
+    D(u)     = sum_i C_i (t_i u_i - f*(u_i)) - 1/2 ||v||^2,   v = sum_i y_i C_i u_i x_i
+
+v and the sum are made afresh in the same pass.
 
 The running w is never part of a bound: it carries the rounding errors of all steps.
 """
@@ -17,7 +19,6 @@ from maxmargin import _core
 from maxmargin.solvers.common.vectors import inner
 
 UNIT = 2.0**-53  # relative error of one operation in float64
-LEAST_FALL = 1e-12  # of P, relative: less than that is rounding error
 SAME = 1e-9  # values of P and D that differ by less are equal but for rounding
 _CALLER = _core.Pool(1)  # cannot be stopped: a point moves as a whole
 LINE = np.array(_core.CachedLoops.line)
@@ -25,30 +26,29 @@ LINE = np.array(_core.CachedLoops.line)
 
 @dataclass
 class State:
-    """Where a run stands: the dual variables, the points, and the bounds known for certain.
+    """Where a run stands: the dual shares u, the points, and the bounds known for certain.
 
     ``P[k]`` is that of ``best[k]``, or infinite where it has not been evaluated yet (a point that
-    was read from a checkpoint). ``D[k]`` is the best lower bound so far. `at_zero` is P of w = 0:
-    the sum of all ``C_i``.
+    was read from a checkpoint). ``D[k]`` is the best lower bound so far. `at_zero` is P of w = 0.
     """
 
-    alpha: list[np.ndarray]
+    shares: list[np.ndarray]
     w: list[np.ndarray]
     best: list[np.ndarray]
     P: list[float]
     D: list[float]
-    at_zero: float
+    at_zero: list[float]
     passes: int = 0
 
     @classmethod
-    def start(cls, width: int, at_zero: float, alpha: list[np.ndarray]) -> State:
-        """a = 0 and w = 0, where D is 0 too."""
-        problems = range(len(alpha))
+    def start(cls, width: int, at_zero: list[float], shares: list[np.ndarray]) -> State:
+        """u = 0 and w = 0, where D is 0 too."""
+        problems = range(len(shares))
         return cls(
-            alpha=alpha,
+            shares=shares,
             w=[np.zeros(width) for _ in problems],
             best=[np.zeros(width) for _ in problems],
-            P=[at_zero for _ in problems],
+            P=list(at_zero),
             D=[0.0 for _ in problems],
             at_zero=at_zero,
         )
@@ -61,7 +61,7 @@ class State:
     def point(self, k: int) -> tuple[np.ndarray, float]:
         """The best point whose P is known, and that P: w = 0 at worst."""
         if math.isinf(self.P[k]):
-            return np.zeros_like(self.best[k]), self.at_zero
+            return np.zeros_like(self.best[k]), self.at_zero[k]
         return self.best[k], self.P[k]
 
     def move(self, k: int, end: np.ndarray, losses: np.ndarray) -> None:
@@ -70,7 +70,9 @@ class State:
         P = objectives(best, end, losses)
         at = int(np.argmin(np.where(np.isnan(P), math.inf, P)))
         stay = P[-1]  # the line ends at `best` itself
-        if P[at] < stay * (1 - LEAST_FALL):
+        if P[0] <= P[at] * (1 + 4 * UNIT):
+            at = 0  # the newest of points that are equal but for rounding
+        if P[at] < stay * (1 + 4 * UNIT):
             along = float(LINE[at])
             _core.axpby(1.0 - along, best, along, end, best, _CALLER)
             self.P[k] = 0.5 * inner(best, best) + float(losses[at])
@@ -78,9 +80,9 @@ class State:
             self.P[k] = float(stay)
         if not math.isfinite(self.P[k]):
             best[:] = 0.0
-            self.P[k] = self.at_zero
+            self.P[k] = self.at_zero[k]
 
-    def raise_dual(self, k: int, sums: tuple[float, float, int]) -> bool:
+    def raise_dual(self, k: int, sums: tuple[float, float, float, int]) -> bool:
         """Takes the D of a gap check; False if P and D can no longer be told apart.
 
         Where D comes out above P, or not as a number, the digits of P are all rounding error: then
@@ -93,15 +95,16 @@ class State:
         return True
 
 
-def dual_bound(v: np.ndarray, total: float, reach: float, terms: int) -> float:
-    """D(a) at its least, given how far ``||v||`` and ``sum a`` may be off by rounding.
+def dual_bound(v: np.ndarray, total: float, size: float, reach: float, terms: int) -> float:
+    """D(u) at its least, given how far ``||v||`` and the sum of the dual terms may be off.
 
     v is a compensated sum of `terms` rows of lengths that add up to `reach`: its error is a few
-    units of `reach`, and for very many rows the square of their number times a unit.
+    units of `reach`, and for very many rows the square of their number times a unit. The terms of
+    the sum, whose sizes add up to `size`, are a few operations each, logarithms among them.
     """
-    lost = (4 * UNIT + (terms * UNIT) ** 2) * reach
+    lost = (6 * UNIT + (terms * UNIT) ** 2) * reach
     length = math.sqrt(inner(v, v)) * (1 + (len(v) + 8) * UNIT) + lost
-    return total * (1 - 4 * UNIT) - 0.5 * length * length
+    return total - (12 * UNIT + (terms * UNIT) ** 2) * size - 0.5 * length * length
 
 
 def objectives(best: np.ndarray, end: np.ndarray, losses: np.ndarray) -> np.ndarray:
