@@ -7,6 +7,7 @@ from scipy.optimize import minimize_scalar
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
 from maxmargin.losses import Hinge
+from maxmargin.losses.pointwise import LossSpec
 from maxmargin.problem import Settings, Status
 from maxmargin.solvers.linear import bundle
 from maxmargin.solvers.linear.reduced_qp import IDLE_LIMIT, Planes
@@ -311,3 +312,14 @@ def test_both_ways_of_touching_lead_to_the_same_optimum():
     ]
     assert all(end.relative_gap <= 1e-6 for end in ends)
     assert ends[0].primal == pytest.approx(ends[1].primal, rel=2e-6)
+
+
+def test_a_search_over_many_orders_of_magnitude_takes_no_worse_point():
+    """A smooth loss whose minimum is at 1e-36 of the way: found among 60 halvings it is not."""
+    rows = ArrayRows(np.array([[1.9e24], [-8e23], [3e23]]))
+    loss = LossSpec("squared_hinge").on_margins(np.array([-1.0, 1.0, 1.0]), 7.85, rows.pool)
+    w_b, w_t = np.array([-1.4e-25]), np.array([-7.3e11])
+    p_b = rows.matvec(w_b)
+    best = bundle.Point(w_b, p_b, loss.value(p_b), float(w_b @ w_b))
+    found = bundle.line_search(rows, loss, best, w_t, rows.matvec(w_t))
+    assert found.P <= best.P

@@ -148,7 +148,10 @@ def line_search(rows: Rows, loss: Loss, best: Point, w_t: np.ndarray, p_t: np.nd
     if k == 0:
         return best
     w = best.w + k * dw
-    return Point(w, rows.axpby(1.0, best.p, k, dp), R, norm2(w), best.steps + 1)
+    w_squared = norm2(w)
+    if 0.5 * w_squared + R > best.P:  # a step so long that the search could not find the minimum
+        return best
+    return Point(w, rows.axpby(1.0, best.p, k, dp), R, w_squared, best.steps + 1)
 
 
 def next_touch(
