@@ -59,5 +59,6 @@ void bind_cached_loops(nb::module_& m);
 void bind_losses(nb::module_& m);
 void bind_pointwise(nb::module_& m);
 void bind_kernel(nb::module_& m);
+void bind_kernel_regression(nb::module_& m);
 
 }  // namespace maxmargin

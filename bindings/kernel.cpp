@@ -7,6 +7,7 @@
 #include "kernel/rows.hpp"
 #include "kernel/starts.hpp"
 #include "kernel/two_variable.hpp"
+#include "kernel_ranges.hpp"
 
 namespace maxmargin {
 
@@ -17,7 +18,6 @@ using ConstFloatMatrix = nb::ndarray<const float, nb::ndim<2>, nb::device::cpu>;
 using ConstMatrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using IntMatrix = nb::ndarray<std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using ConstIntMatrix = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using RangeArray = nb::ndarray<const std::int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
 using Release = nb::call_guard<nb::gil_scoped_release>;
 
 template <class Array>
@@ -34,19 +34,6 @@ MatrixView square_view(const Array& K) {
                                       std::to_string(K.shape(0)) + " x " +
                                       std::to_string(K.shape(1)));
   return view_of(K);
-}
-
-std::vector<Range> ranges_of(const RangeArray& ranges, std::size_t n) {
-  std::vector<Range> result;
-  for (std::size_t k = 0; k < ranges.shape(0); ++k) {
-    const std::int64_t begin = ranges(k, 0), end = ranges(k, 1);
-    check(begin >= 0 && begin <= end && static_cast<std::size_t>(end) <= n,
-          "the range [" + std::to_string(begin) + ", " + std::to_string(end) +
-              ") of points lies outside [0, " + std::to_string(n) + ")");
-    if (begin < end)
-      result.push_back({static_cast<std::size_t>(begin), static_cast<std::size_t>(end)});
-  }
-  return result;
 }
 
 template <class Value>
@@ -341,6 +328,7 @@ void bind_kernel(nb::module_& m) {
   bind_functions(m);
   bind_kernel_rows(m);
   bind_solver(m);
+  bind_kernel_regression(m);
 }
 
 }  // namespace maxmargin

@@ -5,6 +5,7 @@
 // whatever the labels are, so no case distinction over them is needed.
 #pragma once
 #include <algorithm>
+#include <limits>
 
 namespace maxmargin {
 
@@ -57,7 +58,7 @@ constexpr double kFlat = 1e-12;
 // tried.
 inline Step step_two(const Variable& a, const Variable& b, double k) {
   const double det = a.k * b.k - k * k;
-  Step best;
+  Step best{0, 0, -std::numeric_limits<double>::infinity()};  // the box need not hold 0
   if (det > kFlat * a.k * b.k) {
     const double da = (b.k * a.r - k * b.r) / det, db = (a.k * b.r - k * a.r) / det;
     const bool a_inside = da >= a.low && da <= a.high, b_inside = db >= b.low && db <= b.high;

@@ -93,7 +93,43 @@ MAXMARGIN_SWEEP(sweep_any, false, false)
 MAXMARGIN_SWEEP(sweep_any_loss, false, true)
 #undef MAXMARGIN_SWEEP
 
+MAXMARGIN_CLONES void gains_of_regression(const RegressionSweep& a, const SweepUpdate& update,
+                                          std::size_t begin, std::size_t end, float* gains) {
+  const double tube = a.tube;
+#pragma omp simd
+  for (std::size_t i = begin; i < end; ++i) {
+    double r = a.r[i];
+    r -= update.d_first * static_cast<double>(update.first[i]);
+    r -= update.d_second * static_cast<double>(update.second[i]);
+    a.r[i] = r;
+    const double b = a.beta[i], k = a.diagonal[i], v = r + k * b;
+    const double up = most(0.0, least((v - tube) * a.inverse_above[i], a.high[i]));
+    const double down = least(0.0, most((v + tube) * a.inverse_below[i], a.low[i]));
+    const double moved = v > 0 ? up : down, d = moved - b;
+    const double old_bend = b < 0 ? a.bend_below[i] : a.bend_above[i];
+    const double new_bend = v > 0 ? a.bend_above[i] : a.bend_below[i];
+    const double size = b < 0 ? -b : b, new_size = moved < 0 ? -moved : moved;
+    const double rise =
+        new_size * (tube + 0.5 * new_bend * new_size) - size * (tube + 0.5 * old_bend * size);
+    gains[i - begin] = static_cast<float>(d * (r - 0.5 * d * k) - rise);
+  }
+}
+
 }  // namespace
+
+void sweep_regression(const RegressionSweep& arrays, const SweepUpdate& update, std::size_t begin,
+                      std::size_t end, Direction& best) {
+  alignas(64) float gains[kBlock];
+  for (; begin < end; begin += kBlock) {
+    const std::size_t length = end - begin < kBlock ? end - begin : kBlock;
+    gains_of_regression(arrays, update, begin, begin + length, gains);
+    float top = 0;
+#pragma omp simd reduction(max : top)
+    for (std::size_t i = 0; i < length; ++i) top = most(top, gains[i]);
+    if (top > best.gain)
+      best = {top, static_cast<std::ptrdiff_t>(begin) + place(gains, length, top)};
+  }
+}
 
 void sweep(const SweepArrays& arrays, const SweepUpdate& update, std::size_t begin, std::size_t end,
            double ceiling, double* E, Direction& best) {

@@ -42,4 +42,21 @@ struct SweepArrays {
 void sweep(const SweepArrays& arrays, const SweepUpdate& update, std::size_t begin, std::size_t end,
            double ceiling, double* E, Direction& best);
 
+// The same pass for regression (kernel/regression.hpp): beta_i has a box, and h_i a parabola for
+// each sign of it.
+struct RegressionSweep {
+  double* r;
+  const double* beta;
+  const double* low;
+  const double* high;
+  const double* bend_below;
+  const double* bend_above;
+  const double* inverse_below;  // 1 / (k_ii + bend)
+  const double* inverse_above;
+  const double* diagonal;
+  double tube;
+};
+void sweep_regression(const RegressionSweep& arrays, const SweepUpdate& update, std::size_t begin,
+                      std::size_t end, Direction& best);
+
 }  // namespace maxmargin

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from maxmargin import data, distributed, metrics, report
     from maxmargin.estimators import KernelSVC, KernelSVCCV, LinearSVC
+    from maxmargin.estimators.kernel_regression import KernelSVR, KernelSVRCV
     from maxmargin.estimators.linear_cv import LinearSVCCV, LinearSVRCV
     from maxmargin.estimators.measure import MeasureSVC
     from maxmargin.estimators.ordinal import OrdinalSVC
@@ -27,6 +28,8 @@ __version__ = "0.1.0"
 __all__ = [
     "KernelSVC",
     "KernelSVCCV",
+    "KernelSVR",
+    "KernelSVRCV",
     "LinearSVC",
     "LinearSVCCV",
     "LinearSVR",
@@ -53,6 +56,8 @@ __all__ = [
 _HOMES = {
     "KernelSVC": "maxmargin.estimators.kernel",
     "KernelSVCCV": "maxmargin.estimators.kernel",
+    "KernelSVR": "maxmargin.estimators.kernel_regression",
+    "KernelSVRCV": "maxmargin.estimators.kernel_regression",
     "LinearSVC": "maxmargin.estimators.linear",
     "LinearSVCCV": "maxmargin.estimators.linear_cv",
     "LinearSVR": "maxmargin.estimators.regression",

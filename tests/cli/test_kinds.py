@@ -190,7 +190,8 @@ def test_info_describes_every_kind(run, run_json, graded, kind):
     told = run_json("info", "m")
     assert told["kind"] == f"{kind} model"
     assert told["features"] == 4
-    assert ("classes" in told) == (kind not in ("rank", "regression", "stream-regression"))
+    regressions = ("regression", "stream-regression", "kernel-regression")
+    assert ("classes" in told) == (kind not in ("rank", *regressions))
     assert ("thresholds" in told) == (kind == "ordinal")
     assert run("info", "m").exit_code == 0
 
@@ -224,7 +225,10 @@ def test_a_missed_tolerance_is_said_once(run, graded, kind):
         (["--kind", "ordinal", "--qid", "a"], "--qid is for --kind rank"),
         (["--order", "1,2"], "--order is for --kind ordinal"),
         (["--kind", "rank", "--solver", "newton"], "auto, ocas, cpa"),
-        (["--gamma", "0.1"], "--gamma is for --kind kernel or sparse-kernel, but the kind"),
+        (
+            ["--gamma", "0.1"],
+            "--gamma is for --kind kernel or kernel-regression or ",
+        ),
         (["--kernel", "rbf"], "--kernel is for --kind kernel"),
         (["--kind", "rank", "--memory", "1GB"], "--memory is for --kind kernel"),
         (["--kind", "kernel", "--solver", "auto"], "--solver is for --kind linear"),
@@ -291,6 +295,8 @@ def test_formats_that_cannot_hold_a_kind_say_so(run, graded, kind):
         "linear": ("libsvm",),
         "stream": ("libsvm",),
         "measure": ("libsvm",),
+        "regression": ("liblinear", "libsvm"),
+        "kernel-regression": ("liblinear", "libsvm"),
     }
     for suffix in formats.get(kind, ("liblinear", "onnx", "libsvm")):
         outcome = run("export", "m", f"m.{suffix}")
@@ -304,8 +310,9 @@ def test_formats_that_cannot_hold_a_kind_say_so(run, graded, kind):
     [
         (
             ["--gammas", "3"],
-            "--gammas is for --kind kernel or sparse-kernel, but",
+            "--gammas is for --kind kernel or kernel-regression or sparse-kernel, but",
         ),
+        (["--kind", "kernel-regression", "--scoring", "r2"], "or take --kind regression"),
         (["--picture", "a.svg"], "--picture is for --kind kernel"),
         (["--kind", "kernel", "--solver", "dual"], "--solver is for --kind linear"),
         (["--kind", "kernel", "--bias", "2"], "--bias is for --kind linear"),

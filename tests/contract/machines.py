@@ -117,6 +117,16 @@ MACHINES = {
     "KernelSVCCV": Machine(
         _with(maxmargin.KernelSVCCV, Cs=[0.1, 1.0], gammas=[0.1, 1.0], cv=3), classes
     ),
+    "KernelSVR": Machine(
+        _with(maxmargin.KernelSVR, gamma=0.5), values, "kernel-regression", ("--gamma", "0.5")
+    ),
+    "KernelSVR-quantile": Machine(
+        _with(maxmargin.KernelSVR, gamma=0.5, loss="quantile", quantile=0.7), values
+    ),
+    "KernelSVR-squared": Machine(_with(maxmargin.KernelSVR, gamma=0.5, loss="squared"), values),
+    "KernelSVRCV": Machine(
+        _with(maxmargin.KernelSVRCV, Cs=[0.1, 1.0], gammas=[0.1, 1.0], cv=3), values
+    ),
     "SparseKernelSVC": Machine(
         _with(maxmargin.SparseKernelSVC, n_basis=5, gamma=0.5),
         classes,

@@ -34,6 +34,9 @@ KINDS = (
     "regression-cv",
     "stream-regression",
     "stream-regression-file",
+    "regression-kernel",
+    "regression-kernel-precomputed",
+    "regression-kernel-cv",
 )
 LOSSES = (
     "epsilon_insensitive",
@@ -66,14 +69,15 @@ def draw(kind: str, seed: int, index: int, quick: bool = False) -> Problem:
     qid = None
     if kind == "rank" and rng.random() < 0.5:
         qid = rng.integers(0, max(1, n // int(rng.integers(1, 9))), n)
-    options = common_options(rng) | OPTIONS[kind.split("-")[0]](rng, kind, y)
+    family = "regression-kernel" if "regression-kernel" in kind else kind.split("-")[0]
+    options = common_options(rng) | OPTIONS[family](rng, kind, y)
     if quick:
         options["max_time"] = PATIENT
         options["max_iter"] = min(options.get("max_iter", ENOUGH), ENOUGH)
     if kind.endswith("-cv"):
         options.pop("C", None)
     layout = str(rng.choice(FILES if kind.endswith("-file") else ("C", "F", "csr")))
-    if kind in ("kernel-precomputed", "kernel-callable"):
+    if kind.endswith(("-precomputed", "-callable")):
         layout = "C"
     if layout == "svm":  # such text has no weights
         weight = None
@@ -242,11 +246,24 @@ def linear_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
 
 
 def residual_loss(rng) -> dict[str, Any]:
-    options = {"loss": str(rng.choice(LOSSES)), "delta": decades(rng, -2, 2)}
+    options: dict[str, Any] = {"loss": str(rng.choice(LOSSES)), "delta": decades(rng, -2, 2)}
     options |= {"epsilon": float(rng.choice([0.0, 0.1, 1.0])), "quantile": decades(rng, -2, -0.01)}
     if options["loss"] in ("quantile", "expectile") and chance(rng, 0.3):
         options["quantile"] = [0.1, 0.5, 0.95]
     return options
+
+
+def kernel_regression_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
+    options = residual_loss(rng)
+    options["kernel"] = str(rng.choice(["rbf", "rbf", "laplacian", "poly", "linear"]))
+    gamma = decades(rng, -6, 6) if chance(rng, 0.4) else decades(rng, -2, 1)
+    if options["kernel"] == "poly":
+        options |= {"degree": int(rng.integers(1, 5)), "coef0": float(rng.choice([0.0, 1.0]))}
+    if chance(rng, 0.1):
+        options["memory"] = 4 * 16 * max(32, len(y))  # too little for the matrix
+    if kind.endswith("-cv"):
+        return options | {"Cs": [constant(rng) for _ in range(3)], "gammas": [gamma, 1.0], "cv": 2}
+    return options | {"gamma": gamma}
 
 
 def regression_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
@@ -326,4 +343,5 @@ OPTIONS = {
     "sparse": kernel_options,
     "stream": stream_options,
     "regression": regression_options,
+    "regression-kernel": kernel_regression_options,
 }

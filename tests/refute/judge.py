@@ -52,7 +52,7 @@ def judge(problem: Problem) -> Verdict:
             verdict.fault("warning", f"{warning.message} ({place}:{warning.lineno})")
     if estimator is None:
         return verdict
-    if problem.kind == "kernel-precomputed" and is_indefinite(given_matrix(problem)):
+    if problem.kind.endswith("-precomputed") and is_indefinite(given_matrix(problem)):
         if not any("positive" in str(warning.message) for warning in caught):
             verdict.fault("indefinite", "a matrix that is not positive definite was certified")
         return verdict

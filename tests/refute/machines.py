@@ -55,6 +55,9 @@ ESTIMATORS = {
     "stream-regression-file": "StreamSVR",
     "regression": "LinearSVR",
     "regression-cv": "LinearSVRCV",
+    "regression-kernel": "KernelSVR",
+    "regression-kernel-precomputed": "KernelSVR",
+    "regression-kernel-cv": "KernelSVRCV",
 }
 
 
@@ -83,7 +86,7 @@ def estimator_of(problem: Problem) -> Any:
         options["callback"] = stopping_callback(problem.options["stop_after"])
     if problem.kind == "kernel-callable":
         options["kernel"] = plain_kernel(problem)
-    if problem.kind == "kernel-precomputed":
+    if problem.kind.endswith("-precomputed"):
         options["kernel"] = "precomputed"
     return getattr(maxmargin, name)(**options)
 
@@ -160,7 +163,7 @@ def fit(problem: Problem) -> Any:
             data.save(dataset, path)
             source = data.open_source(path, n_features=width_of_text(problem))
             return estimator.fit(source)
-    X = given_matrix(problem) if problem.kind == "kernel-precomputed" else problem.rows
+    X = given_matrix(problem) if problem.kind.endswith("-precomputed") else problem.rows
     more = {} if problem.kind != "rank" else {"qid": problem.qid}
     if "warm_from" in problem.options:
         C, stop = estimator.C, estimator.callback
@@ -179,7 +182,8 @@ def width_of_text(problem: Problem) -> int | None:
 
 def claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
     """One for every binary problem, in the order of `certificates_`."""
-    family = problem.kind.split("-")[0]
+    kind = problem.kind
+    family = "regression-kernel" if "regression-kernel" in kind else kind.split("-")[0]
     return CLAIMS[family](problem, estimator)
 
 
@@ -242,18 +246,23 @@ def linear_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
 
 def regression_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
     X, constant = with_constant(problem)
+    coef, intercept = np.atleast_2d(estimator.coef_), np.atleast_1d(estimator.intercept_)
+    free = problem.options.get("intercept") == "free"
+    for k, loss in enumerate(residual_losses(problem, estimator)):
+        w = weights_with_constant(coef[k], intercept[k], constant)
+        yield residual_claim(estimator.certificates_[k], X, loss, w, free)
+
+
+def residual_losses(problem: Problem, estimator: Any) -> Iterator[ResidualLoss]:
+    """One for each quantile or expectile, else one."""
     cost = Long(C_of(problem, estimator)) * weights_of(problem)
     options = {"epsilon": 0.0, "quantile": 0.5, "delta": 1.0} | problem.options
     name = options.get("loss", "epsilon_insensitive")
-    levels = options["quantile"] if isinstance(options["quantile"], list) else None
-    coef, intercept = np.atleast_2d(estimator.coef_), np.atleast_1d(estimator.intercept_)
-    for k, certificate in enumerate(estimator.certificates_):
-        given = {"epsilon": options["epsilon"], "delta": options["delta"]}
-        given["quantile"] = options["quantile"] if levels is None else levels[k]
+    levels = options["quantile"]
+    for level in levels if isinstance(levels, list) else [levels]:
+        given = {"epsilon": options["epsilon"], "delta": options["delta"], "quantile": level}
         x = given.get(PARAMETER_OF.get(name, ""), 0.0)
-        w = weights_with_constant(coef[k], intercept[k], constant)
-        loss = ResidualLoss(name, long(problem.y), cost, x=x)
-        yield residual_claim(certificate, X, loss, w, options.get("intercept") == "free")
+        yield ResidualLoss(name, long(problem.y), cost, x=x)
 
 
 def residual_claim(certificate, X, loss: ResidualLoss, w, free: bool = False) -> Claim:
@@ -346,8 +355,10 @@ def measure_claim(certificate, X, measure: Measure, w) -> Claim:
     return Claim(certificate, value(w), others)
 
 
-def kernel_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
-    if problem.kind == "kernel-precomputed":
+def kernel_parts(problem: Problem, estimator: Any) -> tuple:
+    """Kernel values of all rows and of the support vectors with the support vectors, and of all
+    rows with each other where these are few; each with its rounding errors."""
+    if problem.kind.endswith("-precomputed"):
         whole = long(given_matrix(problem))
         support = np.asarray(estimator.support_)
         K, inner = (M[:, support] for M in (whole, whole[support]))
@@ -362,11 +373,33 @@ def kernel_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
         square = None
         if problem.n <= SMALL:
             square = kernel_of(problem, problem.X, problem.X, gamma)
+    return (K, errors[0]), (inner, errors[1]), square
+
+
+def kernel_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
+    outer, inner, square = kernel_parts(problem, estimator)
     cost = Long(C_of(problem, estimator)) * weights_of(problem)
     for k, y in enumerate(signs_of(problem, estimator)):
-        scores = kernel_scores(K, errors[0], (inner, errors[1]), estimator.dual_coef_[k])
+        scores = kernel_scores(*outer, inner, estimator.dual_coef_[k])
         value = scores.plus(hinge(scores, y, cost * (y != 0)))
         yield Claim(estimator.certificates_[k], value, exact_machines(square, y, cost))
+
+
+def kernel_regression_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
+    outer, inner, square = kernel_parts(problem, estimator)
+    for k, loss in enumerate(residual_losses(problem, estimator)):
+        scores = kernel_scores(*outer, inner, estimator.dual_coef_[k])
+
+        def others(loss=loss, k=k) -> list[Value]:
+            if square is None or problem.n > SMALL:
+                return []
+            beta = np.zeros(problem.n, dtype=Long)
+            beta[np.asarray(estimator.support_)] = estimator.dual_coef_[k]
+            found = optimum.least_kernel_residual(square[0], loss, beta)
+            machines = [kernel_scores(*square, square, other) for other in found]
+            return [other.plus(loss.value(other)) for other in machines]
+
+        yield Claim(estimator.certificates_[k], scores.plus(loss.value(scores)), others)
 
 
 def exact_machines(square, y, cost) -> Callable[[], list[Value]]:
@@ -417,6 +450,7 @@ def stream_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
 
 CLAIMS = {
     "regression": regression_claims,
+    "regression-kernel": kernel_regression_claims,
     "linear": linear_claims,
     "stream": stream_claims,
     "rank": rank_claims,

@@ -106,6 +106,23 @@ def least_residual(
     return found
 
 
+def least_kernel_residual(K: np.ndarray, loss: ResidualLoss, beta: np.ndarray) -> list[np.ndarray]:
+    """Coefficients that may be better than beta: 0, and what `least_residual` finds for rows Z with
+    ``Z Z^T = K``, made of K's eigenvectors but for those of the smallest eigenvalues."""
+    zero = np.zeros(len(K), dtype=Long)
+    size = np.abs(K).max(initial=0)
+    if not np.isfinite(size) or size == 0:
+        return [zero]
+    values, vectors = np.linalg.eigh((K / size).astype(np.float64))
+    kept = values > 1e-12 * values[-1]
+    roots = np.sqrt(values[kept].astype(Long) * size)
+    vectors = vectors[:, kept].astype(Long)
+    w = roots * (vectors.T @ beta)
+    if not np.isfinite(w.astype(np.float64)).all():
+        return [zero]
+    return [zero] + [vectors @ (v / roots) for v in least_residual(vectors * roots, loss, w)]
+
+
 def _box_step(solve, wrong, iterate, target_z, target_v):
     """Newton's step towards ``a z = target_z, s v = target_v``."""
     a, s, z, v = iterate

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -81,7 +80,7 @@ def cv(
     reports.check(outputs, choices.report)
     dataset = rows.read_shown(data, choices, messages, rows.read_labelled)
     checks.before(dataset, choices, messages)
-    plan = replace(plan, class_weight=fitting.class_weight_of(dataset, choices))
+    plan = fitting.weighted(plan, dataset, choices)
     with fitting.warnings_as_messages(), messages.showing(stage):
         found = machine.search(dataset, grid, plan, choices, messages.callback(stage.tried))
     say_widened(found.facts.get("widened", []), messages)
@@ -112,10 +111,13 @@ def check_choices(choices: Choices) -> None:
     """Refuse what the kind does not take, rather than ignore it."""
     kinds.check_options(choices, shared=("seed",))  # of folds
     typed = [name for name in ALONG_C if name in choices.typed]
-    if choices.kind == "kernel" and typed:
+    if choices.kind in ("kernel", "kernel-regression") and typed:
+        by, other = (
+            ("errors", "sparse-kernel") if choices.kind == "kernel" else ("loss", "regression")
+        )
         raise typer.BadParameter(
-            f"{spelled(typed[0])}: --kind kernel searches a grid of C and gamma by its errors: "
-            "leave it out, or take --kind sparse-kernel"
+            f"{spelled(typed[0])}: --kind {choices.kind} searches a grid of C and gamma by its "
+            f"{by}: leave it out, or take --kind {other}"
         )
 
 

@@ -70,9 +70,16 @@ class Found:
 
 def fit(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str, list[Progress]]:
     """The model of labelled rows, what there was to tell apart ("2 classes"), and the run."""
-    weighted = replace(plan, class_weight=class_weight_of(dataset, choices))
-    trained, groups = kinds.machine(choices.kind).train(dataset, weighted, choices)
+    trained, groups = kinds.machine(choices.kind).train(
+        dataset, weighted(plan, dataset, choices), choices
+    )
     return with_columns(trained.model, dataset), groups, trained.history
+
+
+def weighted(plan: Any, dataset: Dataset, choices: Choices) -> Any:
+    """The plan with the weights of classes that were typed; only kinds with classes take any."""
+    typed = class_weight_of(dataset, choices)
+    return plan if typed is None else replace(plan, class_weight=typed)
 
 
 def class_weight_of(dataset: Dataset, choices: Choices) -> dict | str | None:

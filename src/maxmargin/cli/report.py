@@ -98,4 +98,7 @@ def search_of(facts: dict[str, Any]) -> Search | None:
     if "errors" in facts:
         gammas = np.asarray(facts["gammas"], dtype=np.float64)
         return Search(Cs, np.asarray(facts["errors"], dtype=np.float64), gammas)
+    if "losses" in facts:
+        gammas = np.asarray(facts["gammas"], dtype=np.float64)
+        return Search(Cs, np.asarray(facts["losses"], dtype=np.float64), gammas, "loss")
     return Search(Cs, 1.0 - np.asarray(facts["scores"], dtype=np.float64).T[None])

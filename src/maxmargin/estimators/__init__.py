@@ -1,6 +1,7 @@
 """The scikit-learn face: validation and conventions, no mathematics."""
 
 from maxmargin.estimators.kernel import KernelSVC, KernelSVCCV
+from maxmargin.estimators.kernel_regression import KernelSVR, KernelSVRCV
 from maxmargin.estimators.linear import LinearSVC
 from maxmargin.estimators.linear_cv import LinearSVCCV, LinearSVRCV
 from maxmargin.estimators.measure import MeasureSVC
@@ -19,6 +20,8 @@ from maxmargin.estimators.stream import StreamSVC, StreamSVR
 __all__ = [
     "KernelSVC",
     "KernelSVCCV",
+    "KernelSVR",
+    "KernelSVRCV",
     "LinearSVC",
     "LinearSVCCV",
     "LinearSVR",

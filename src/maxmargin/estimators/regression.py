@@ -9,14 +9,14 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import d2_pinball_score, r2_score
 
-from maxmargin.estimators.base import Given, WithIntercept, parameters
+from maxmargin.estimators.base import Given, Machine, WithIntercept, parameters
 from maxmargin.training.fit import Trained
 from maxmargin.training.regression import RegressionPlan, train_regression
 
 
 @parameters
-class Regressor(RegressorMixin, WithIntercept):
-    """What regressions share: the parameters of the problem."""
+class RegressionScores(RegressorMixin, Machine):
+    """What all regressions share: the loss, and how predictions are judged."""
 
     loss: str = "epsilon_insensitive"
     epsilon: float = 0.0
@@ -27,12 +27,6 @@ class Regressor(RegressorMixin, WithIntercept):
 
     def _given(self, X: Any, y: Any, *more: Any, **options: Any) -> Given:
         return super()._given(X, y, *more, y_numeric=True, **options)
-
-    def _show(self, model: Any) -> None:
-        super()._show(model)
-        one = len(model.coef) == 1
-        self.coef_ = model.coef[0] if one else model.coef
-        self.intercept_ = float(model.intercept[0]) if one else model.intercept
 
     @property
     def decision_function(self) -> Any:
@@ -57,6 +51,17 @@ class Regressor(RegressorMixin, WithIntercept):
         else:
             scores = [r2_score(given.y, column, sample_weight=given.weight) for column in predicted]
         return float(np.mean(scores))
+
+
+@parameters
+class Regressor(RegressionScores, WithIntercept):
+    """What regressions by linear functions share."""
+
+    def _show(self, model: Any) -> None:
+        super()._show(model)
+        one = len(model.coef) == 1
+        self.coef_ = model.coef[0] if one else model.coef
+        self.intercept_ = float(model.intercept[0]) if one else model.intercept
 
 
 @parameters

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.report.markup import element
@@ -113,10 +114,13 @@ def _search(estimator: Any) -> Search | None:
     scores, Cs = getattr(estimator, "scores_", None), getattr(estimator, "Cs_", None)
     if scores is None or Cs is None:
         return None
-    gammas, error = getattr(estimator, "gammas_", None), 1.0 - np.asarray(scores)
+    gammas, values = getattr(estimator, "gammas_", None), np.asarray(scores)
+    # The score of a regression is the negative loss, unless another one was asked for.
+    of_loss = is_regressor(estimator) and getattr(estimator, "scoring", None) is None
+    error, measure = (-values, "loss") if of_loss else (1.0 - values, "error")
     if error.ndim == 2:  # (folds, Cs)
-        return Search(np.asarray(Cs), error.T[None])
+        return Search(np.asarray(Cs), error.T[None], measure=measure)
     if gammas is None:  # values of another parameter: the path of the best one
         best = int(np.argmin(error.mean(axis=2).min(axis=1)))
-        return Search(np.asarray(Cs), error[[best]])
-    return Search(np.asarray(Cs), error, np.asarray(gammas))
+        return Search(np.asarray(Cs), error[[best]], measure=measure)
+    return Search(np.asarray(Cs), error, np.asarray(gammas), measure)

@@ -4,6 +4,7 @@ from maxmargin.models.base import Model
 from maxmargin.models.cells import CellModel
 from maxmargin.models.files import load, load_model, register_estimator, save
 from maxmargin.models.kernel import KernelModel
+from maxmargin.models.kernel_regression import KernelRegressionModel
 from maxmargin.models.linear import LinearModel, MeasureModel
 from maxmargin.models.ordinal import OrdinalModel
 from maxmargin.models.ranking import RankModel
@@ -14,6 +15,7 @@ from maxmargin.models.stream import StreamModel, StreamRegressionModel
 __all__ = [
     "CellModel",
     "KernelModel",
+    "KernelRegressionModel",
     "LinearModel",
     "MeasureModel",
     "Model",

@@ -84,84 +84,26 @@ FEW_ROWS = 8  # rows that are predicted without tiles
 FEW_ENTRIES = 2**18
 
 
-class KernelPredictor(Labelling):
-    """A kernel machine on any basis: its problems count together."""
+class KernelExpansion:
+    """``sum_j beta_jp k(z_j, x)``: what every model of support vectors computes."""
 
-    certificates: tuple[KernelCertificate, ...]
+    kernel: Kernel | KernelCallable | str
+    vectors: Any
+    coefficients: np.ndarray
+    support: np.ndarray
+    n_features: int
 
-    @property
-    def certificate(self) -> KernelCertificate | None:
-        """All problems as one."""
-        return combined(self.certificates) if self.certificates else None
-
-
-@dataclass(frozen=True)
-class KernelModel(KernelPredictor):
-    """Support vectors, their coefficients, and how predictions become classes.
-
-    Parameters
-    ----------
-    kernel : Kernel, callable or "precomputed"
-    vectors : array or CSR matrix of shape (m, d); None for a precomputed kernel
-        The rows z_j. Points without a coefficient are not kept.
-    coefficients : array of shape (m, number of problems)
-        ``beta_jp``.
-    support : array of shape (m,)
-        Where the rows z_j were in the training data: the columns of a precomputed test kernel.
-    n_features : int
-        Columns of X; with a precomputed kernel the number of training rows.
-    offsets : array of shape (number of problems,), optional
-        Added to the predictions: models of LIBSVM have them, ours have none.
-    """
-
-    kind = "kernel"
-
-    kernel: Kernel | KernelCallable | str = stored(KernelFunction())
-    vectors: Any = stored(Vectors(optional=True))
-    coefficients: np.ndarray = stored(Floats(2))
-    support: np.ndarray = stored(Positions())
-    classes: np.ndarray = stored(Classes())
-    n_features: int = stored(COUNT)
-    _: KW_ONLY
-    multi_class: str = stored(Words(("ovr", "ovo")), "ovr")
-    certificates: tuple[KernelCertificate, ...] = stored(Certificates(KernelCertificate), ())
-    solver: str = stored(Words(), "two-variable")
-    offsets: np.ndarray | None = stored(Floats(1, optional=True), None)
-
-    def __post_init__(self) -> None:
-        m, k = len(self.support), len(self.classes)
-        problems = 1 if k == 2 else (k if self.multi_class == "ovr" else k * (k - 1) // 2)
-        if k < 2 or self.coefficients.shape != (m, problems):
-            raise ValueError(
-                f"coefficients of shape {self.coefficients.shape} do not fit {m} support vectors "
-                f"and {k} classes"
-            )
+    def _check_expansion(self) -> None:
+        m = len(self.support)
         precomputed = self.kernel == "precomputed"
         if not precomputed and self.vectors.shape != (m, self.n_features):
             raise ValueError(f"vectors have shape {self.vectors.shape}, not {(m, self.n_features)}")
         if precomputed and np.any(self.support >= self.n_features):
             raise ValueError("the support vectors lie outside the training rows")
-        if self.offsets is not None and self.offsets.shape != (problems,):
-            raise ValueError(f"{len(self.offsets)} offsets do not fit {problems} problems")
-        self._check_problems(problems)
 
     @property
     def _columns_are(self) -> str:
         return "training rows" if self.kernel == "precomputed" else "features"
-
-    @property
-    def coding(self) -> Coding:
-        return coding_of(len(self.classes), self.multi_class)
-
-    def margins(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """(n,) for two classes, else (n, k): the largest is the class decided."""
-        return self.coding.scores(self.problems(X, threads))
-
-    def problems(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """``f_p(x)`` for every row and problem."""
-        X = self.rows_of(X)
-        f = self._sums(X, threads)
-        return f if self.offsets is None else f + self.offsets
 
     def _sums(self, X: Any, threads: int | None) -> np.ndarray:
         """``sum_j beta_jp k(z_j, x)``, by tiles on the support vectors."""
@@ -202,6 +144,78 @@ class KernelModel(KernelPredictor):
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: v for name, v in self.__dict__.items() if name != "_support_rows"}
+
+
+class KernelPredictor(Labelling):
+    """A kernel machine on any basis: its problems count together."""
+
+    certificates: tuple[KernelCertificate, ...]
+
+    @property
+    def certificate(self) -> KernelCertificate | None:
+        """All problems as one."""
+        return combined(self.certificates) if self.certificates else None
+
+
+@dataclass(frozen=True)
+class KernelModel(KernelExpansion, KernelPredictor):
+    """Support vectors, their coefficients, and how predictions become classes.
+
+    Parameters
+    ----------
+    kernel : Kernel, callable or "precomputed"
+    vectors : array or CSR matrix of shape (m, d); None for a precomputed kernel
+        The rows z_j. Points without a coefficient are not kept.
+    coefficients : array of shape (m, number of problems)
+        ``beta_jp``.
+    support : array of shape (m,)
+        Where the rows z_j were in the training data: the columns of a precomputed test kernel.
+    n_features : int
+        Columns of X; with a precomputed kernel the number of training rows.
+    offsets : array of shape (number of problems,), optional
+        Added to the predictions: models of LIBSVM have them, ours have none.
+    """
+
+    kind = "kernel"
+
+    kernel: Kernel | KernelCallable | str = stored(KernelFunction())
+    vectors: Any = stored(Vectors(optional=True))
+    coefficients: np.ndarray = stored(Floats(2))
+    support: np.ndarray = stored(Positions())
+    classes: np.ndarray = stored(Classes())
+    n_features: int = stored(COUNT)
+    _: KW_ONLY
+    multi_class: str = stored(Words(("ovr", "ovo")), "ovr")
+    certificates: tuple[KernelCertificate, ...] = stored(Certificates(KernelCertificate), ())
+    solver: str = stored(Words(), "two-variable")
+    offsets: np.ndarray | None = stored(Floats(1, optional=True), None)
+
+    def __post_init__(self) -> None:
+        m, k = len(self.support), len(self.classes)
+        problems = 1 if k == 2 else (k if self.multi_class == "ovr" else k * (k - 1) // 2)
+        if k < 2 or self.coefficients.shape != (m, problems):
+            raise ValueError(
+                f"coefficients of shape {self.coefficients.shape} do not fit {m} support vectors "
+                f"and {k} classes"
+            )
+        self._check_expansion()
+        if self.offsets is not None and self.offsets.shape != (problems,):
+            raise ValueError(f"{len(self.offsets)} offsets do not fit {problems} problems")
+        self._check_problems(problems)
+
+    @property
+    def coding(self) -> Coding:
+        return coding_of(len(self.classes), self.multi_class)
+
+    def margins(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """(n,) for two classes, else (n, k): the largest is the class decided."""
+        return self.coding.scores(self.problems(X, threads))
+
+    def problems(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """``f_p(x)`` for every row and problem."""
+        X = self.rows_of(X)
+        f = self._sums(X, threads)
+        return f if self.offsets is None else f + self.offsets
 
 
 def combined(certificates: Sequence[KernelCertificate]) -> KernelCertificate:

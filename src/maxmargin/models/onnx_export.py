@@ -1,4 +1,5 @@
-"""ONNX out: a graph that gives the labels and scores of a model anywhere ONNX runs.
+"""ONNX out: a graph that gives the labels and scores of a model anywhere ONNX runs, or the values
+of a regression.
 
 linear         scores = Gemm(X, coef^T, intercept)        in float64, as predicted here
 kernels        scores = k(X, B) beta                      as in `onnx_kernels`
@@ -15,9 +16,11 @@ import numpy as np
 from maxmargin.data.atomic_files import write_atomically
 from maxmargin.models.cells import CellModel
 from maxmargin.models.kernel import KernelModel, KernelPredictor
-from maxmargin.models.linear import LinearModel, check_classifier
+from maxmargin.models.kernel_regression import KernelRegressionModel
+from maxmargin.models.linear import LinearModel, LinearScores, check_classifier
 from maxmargin.models.onnx_calibration import calibration_nodes
 from maxmargin.models.onnx_kernels import cell_scores, kernel_scores
+from maxmargin.models.regression import RegressionModel
 from maxmargin.models.sparse_kernel import SparseKernelModel
 
 OPSET = 17
@@ -26,11 +29,14 @@ MAX_BYTES = 2**31 - 2**20  # protobuf messages end at 2 GiB
 
 
 Classifying = LinearModel | KernelModel | CellModel | SparseKernelModel
+Regressing = RegressionModel | KernelRegressionModel
 
 
-def to_onnx(model: Classifying, path: str | os.PathLike, input_type: str = "float32") -> None:
+def to_onnx(
+    model: Classifying | Regressing, path: str | os.PathLike, input_type: str = "float32"
+) -> None:
     """Write a model, or a fitted estimator's, as ONNX: input ``X``, outputs ``label, scores``, and
-    ``probabilities`` of a calibrated one.
+    ``probabilities`` of a calibrated one; of a regression the output ``values``.
 
     A model of a table has an input of shape (n, 1) for each column in the place of X: text for
     categories, float64 for numbers (NaN where missing) and for dates (days since 1970).
@@ -42,7 +48,7 @@ def to_onnx(model: Classifying, path: str | os.PathLike, input_type: str = "floa
     """
     if hasattr(model, "to_model"):
         model = model.to_model()
-    if not isinstance(model, KernelPredictor):
+    if not isinstance(model, (KernelPredictor, Regressing)):
         check_classifier(model, "ONNX")
     if input_type not in ("float32", "float64"):
         raise ValueError(f"input_type must be 'float32' or 'float64'; got {input_type!r}")
@@ -57,44 +63,39 @@ def to_onnx(model: Classifying, path: str | os.PathLike, input_type: str = "floa
         file.write(graph.SerializeToString())
 
 
-def _vectors(model: Classifying) -> int:
+def _vectors(model: Classifying | Regressing) -> int:
     """How many vectors of one number a feature it holds."""
     if isinstance(model, CellModel):
         return model.n_support + len(model.cells)
-    return len(model.coef) if isinstance(model, LinearModel) else len(model.coefficients)
+    return len(model.coef) if isinstance(model, LinearScores) else len(model.coefficients)
 
 
-def _graph(model: Classifying, input_type: str):
+def _graph(model: Classifying | Regressing, input_type: str):
     onnx = _import_onnx()
     import maxmargin
 
     helper, types = onnx.helper, onnx.TensorProto
-    classes, label_type = _classes_tensor(onnx, model.classes)
     if isinstance(model, CellModel):
         tensors, nodes = cell_scores(helper, model)
-    elif isinstance(model, (KernelModel, SparseKernelModel)):
-        tensors, nodes = kernel_scores(helper, model)
-    else:
+    elif isinstance(model, LinearScores):
         tensors, nodes = _linear_scores(helper, model)
-    constants = [onnx.numpy_helper.from_array(array, name) for name, array in tensors.items()]
-    constants.append(classes)
+    else:
+        tensors, nodes = kernel_scores(helper, model)
     element = types.FLOAT if input_type == "float32" else types.DOUBLE
     opsets = [helper.make_opsetid("", OPSET)]
     inputs = [helper.make_tensor_value_info("X", element, ["n", model.n_features])]
     nodes.insert(0, helper.make_node("Cast", ["X"], ["X64"], to=types.DOUBLE))
-    more, steps = _decision(helper, types, model)
+    last: Any = _values if isinstance(model, Regressing) else _labels
+    more, steps, outputs = last(helper, types, model)
     tensors |= more
-    constants += [onnx.numpy_helper.from_array(array, name) for name, array in more.items()]
-    steps.append(helper.make_node("Gather", ["classes", "winner"], ["label"]))
+    constants = [onnx.numpy_helper.from_array(array, name) for name, array in tensors.items()]
+    if not isinstance(model, Regressing):
+        constants.append(_classes_tensor(onnx, model.classes))
     if model.encoder is not None:
         encoded = _encoded(onnx, model, [*nodes[1:], *steps], [*tensors, "classes"])
         inputs, nodes = encoded.inputs, encoded.nodes + nodes[1:]
         constants += encoded.constants
         opsets.append(helper.make_opsetid("ai.onnx.ml", ML_OPSET))
-    k = len(model.classes)
-    outputs = {"label": (label_type, ["n"]), "scores": (types.DOUBLE, ["n", k][: 1 + (k > 2)])}
-    if model.calibration is not None:
-        outputs["probabilities"] = (types.DOUBLE, ["n", k])
     graph = helper.make_graph(
         nodes + steps,
         "maxmargin",
@@ -122,6 +123,31 @@ def _encoded(onnx: Any, model: Any, nodes: list[Any], constants: list[str]) -> A
     return encoding_graph(onnx, model.encoder, own)
 
 
+def _values(helper, types, model: Regressing):
+    """Constants, nodes and outputs of a regression: f itself, its rows sorted where asked for."""
+    k = len(model.coef) if isinstance(model, RegressionModel) else model.coefficients.shape[1]
+    constants = {"shape": np.array([-1] if k == 1 else [-1, k])}
+    steps, end = [], "f"
+    if model.parameters.get("non_crossing"):
+        constants["count"] = np.array([k])
+        steps = [helper.make_node("TopK", ["f", "count"], ["sorted", "places"], largest=0)]
+        end = "sorted"
+    steps.append(helper.make_node("Reshape", [end, "shape"], ["values"]))
+    return constants, steps, {"values": (types.DOUBLE, ["n", k][: 1 + (k > 1)])}
+
+
+def _labels(helper, types, model: Classifying):
+    """Constants, nodes and outputs of a classifier."""
+    constants, steps = _decision(helper, types, model)
+    steps.append(helper.make_node("Gather", ["classes", "winner"], ["label"]))
+    k, kind = len(model.classes), model.classes.dtype.kind
+    label = types.STRING if kind in "UO" else types.DOUBLE if kind == "f" else types.INT64
+    outputs = {"label": (label, ["n"]), "scores": (types.DOUBLE, ["n", k][: 1 + (k > 2)])}
+    if model.calibration is not None:
+        outputs["probabilities"] = (types.DOUBLE, ["n", k])
+    return constants, steps, outputs
+
+
 def _decision(helper, types, model: Classifying):
     """Constants and nodes from f to the scores and the place of the class."""
     node, two = helper.make_node, len(model.classes) == 2
@@ -143,7 +169,7 @@ def _decision(helper, types, model: Classifying):
     return constants | {"zero": np.array(0.0)}, nodes
 
 
-def _linear_scores(helper, model: LinearModel):
+def _linear_scores(helper, model: LinearModel | RegressionModel):
     """Constants and nodes from X64 to f."""
     tensors = {
         "coef": np.ascontiguousarray(model.coef),
@@ -153,14 +179,13 @@ def _linear_scores(helper, model: LinearModel):
 
 
 def _classes_tensor(onnx, classes: np.ndarray):
-    """Labels as a constant, and the ONNX type they have."""
+    """Labels as a constant."""
     types = onnx.TensorProto
     if classes.dtype.kind in "UO":
         labels = [str(label).encode() for label in classes]
-        return onnx.helper.make_tensor("classes", types.STRING, [len(labels)], labels), types.STRING
+        return onnx.helper.make_tensor("classes", types.STRING, [len(labels)], labels)
     wide = classes.astype(np.float64 if classes.dtype.kind == "f" else np.int64)
-    tensor = onnx.numpy_helper.from_array(wide, "classes")
-    return tensor, tensor.data_type
+    return onnx.numpy_helper.from_array(wide, "classes")
 
 
 def _import_onnx():

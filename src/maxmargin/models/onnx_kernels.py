@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from maxmargin.models.cells import CellModel
 from maxmargin.models.kernel import KernelModel
+from maxmargin.models.kernel_regression import KernelRegressionModel
 from maxmargin.models.sparse_kernel import SparseKernelModel
 from maxmargin.solvers.kernel.cells import CellTree
 from maxmargin.solvers.kernel.coding import OneVsOne
@@ -25,7 +26,9 @@ from maxmargin.solvers.kernel.gram import Kernel
 Tensors = dict[str, np.ndarray]
 
 
-def kernel_scores(helper: Any, model: KernelModel | SparseKernelModel) -> tuple[Tensors, list]:
+def kernel_scores(
+    helper: Any, model: KernelModel | SparseKernelModel | KernelRegressionModel
+) -> tuple[Tensors, list]:
     """Constants and nodes from X64 to f: inner products, kernel values, their sums."""
     if not isinstance(model.kernel, Kernel):
         raise ValueError(
@@ -33,14 +36,16 @@ def kernel_scores(helper: Any, model: KernelModel | SparseKernelModel) -> tuple[
         )
     tensors, nodes = kernel_nodes(helper, model.kernel, dense(model.vectors), model.kernel.gamma)
     tensors["beta"] = np.ascontiguousarray(model.coefficients)
-    pairwise = getattr(model, "multi_class", "ovr") == "ovo" and len(model.classes) > 2
+    pairwise = isinstance(model, KernelModel) and isinstance(model.coding, OneVsOne)
     out = "pairs" if pairwise else "f"
-    offsets = model.intercept if isinstance(model, SparseKernelModel) else model.offsets
+    name = "intercept" if isinstance(model, SparseKernelModel) else "offsets"
+    offsets = getattr(model, name, None)  # a regression has none
     nodes.append(helper.make_node("MatMul", ["K", "beta"], [out if offsets is None else "sums_k"]))
     if offsets is not None:
         tensors["offsets"] = offsets
         nodes.append(helper.make_node("Add", ["sums_k", "offsets"], [out]))
     if pairwise:
+        assert isinstance(model, KernelModel)
         votes, more = vote_nodes(helper, OneVsOne(len(model.classes)))
         tensors, nodes = tensors | votes, nodes + more
     return tensors, nodes

@@ -67,7 +67,7 @@ def search_on(
     X, options = rows_for(X, plan.kernel), plan.options
     counts = np.ones(labels.n) if counts is None else counts
     form = form_of(X, labels, plan, counts, folds)
-    values = _grid_of(form, Cs, gammas, plan)
+    values = grid_of(form, Cs, gammas, plan)
     pool = _core.Pool(threads_for(options, form.X, len(folds) * len(values.gammas)), stop)
     settings = replace(options, callback=None).settings(stop)
     problem = GridProblem(
@@ -97,7 +97,7 @@ def search_on(
 
 
 @dataclass(frozen=True)
-class _Values:
+class GridValues:
     """Where a search begins, and whether it may go on to values of its own."""
 
     Cs: np.ndarray
@@ -106,7 +106,8 @@ class _Values:
     free_gamma: bool
 
 
-def _grid_of(form: NormalForm, Cs: Any, gammas: Any, plan: KernelPlan) -> _Values:
+def grid_of(form: NormalForm, Cs: Any, gammas: Any, plan: KernelPlan) -> GridValues:
+    """The values to begin with."""
     n, total, kernel = len(form.codes), float(form.weights.sum()), str(plan.kernel)
     d = form.X.shape[1]
     free_C = isinstance(Cs, str) and Cs == "auto"
@@ -116,14 +117,14 @@ def _grid_of(form: NormalForm, Cs: Any, gammas: Any, plan: KernelPlan) -> _Value
     else:
         Cs_tried = _values("Cs", Cs, lambda count: paper_Cs(n, count, total))
     if not plan.has_width:
-        return _Values(Cs_tried, np.array([1.0]), free_C, False)
+        return GridValues(Cs_tried, np.array([1.0]), free_C, False)
     if not free_gamma:
         tried = _values("gammas", gammas, lambda count: paper_gammas(n, d, kernel, count))
     elif kernel in ("rbf", "laplacian"):
         tried = scaled_gammas(form.X, kernel)
     else:
         tried = gamma_of("scale", form.X, form.weights) * np.geomspace(0.1, 10.0, 3)
-    return _Values(Cs_tried, tried, free_C, free_gamma)
+    return GridValues(Cs_tried, tried, free_C, free_gamma)
 
 
 def _rows(part: str, given, n: int) -> np.ndarray:

@@ -209,6 +209,13 @@ _ENTRIES = (
         searches=True,
     ),
     Kind(
+        "kernel-regression",
+        "real values, quantiles or expectiles by kernels",
+        ("prices.csv --loss quantile --quantile 0.1,0.9 --gamma 2", "a band of any shape"),
+        (LOSS, *REGRESSION, *KERNEL_OPTIONS, SEED, MEMORY, GAMMAS),
+        searches=True,
+    ),
+    Kind(
         "sparse-kernel",
         "a kernel machine of few basis vectors",
         ("shuttle.svm -k 200", "at most 200 kernel values for a prediction"),

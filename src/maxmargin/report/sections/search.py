@@ -7,7 +7,7 @@ import warnings as python_warnings
 import numpy as np
 
 from maxmargin.report.charts import Axis, Chart, HeatMap, Section, Series, Table, line, mark
-from maxmargin.report.sections.words import share
+from maxmargin.report.sections.words import number, share
 from maxmargin.report.subject import Search, Subject
 
 
@@ -22,11 +22,16 @@ def search(subject: Subject) -> Section | None:
     if found.gammas is not None:
         best += f", gamma = {found.gammas[row]:.4g}"
     text = [
-        f"Least validation {found.measure}: {share(error[row, column])} at {best}, over "
+        f"Least validation {found.measure}: {shown(found, error[row, column])} at {best}, over "
         f"{found.error.shape[2]} folds."
     ]
     chart = path_chart(found) if found.gammas is None else grid_chart(found)
     return Section("Search", text, [chart], warnings=edge_warnings(found, int(row), int(column)))
+
+
+def shown(found: Search, value: float) -> str:
+    """An error is a share of the rows, a loss is a number."""
+    return share(value) if found.measure == "error" else number(value)
 
 
 def mean_error(found: Search) -> np.ndarray:
@@ -59,11 +64,13 @@ def path_chart(found: Search) -> Chart:
     """The mean error and its spread along C."""
     mean, spread = found.error[0].mean(axis=1), found.error[0].std(axis=1)
     best = int(np.nanargmin(mean))
-    rows = [[f"{C:.4g}", share(m), share(s)] for C, m, s in zip(found.Cs, mean, spread)]
+    rows = [
+        [f"{C:.4g}", shown(found, m), shown(found, s)] for C, m, s in zip(found.Cs, mean, spread)
+    ]
     band = Series("area", found.Cs, mean + spread, "one standard deviation", 1, base=mean - spread)
     return Chart(
         "Regularisation path",
-        f"The validation {found.measure} over C is least, {share(mean[best])}, at C = "
+        f"The validation {found.measure} over C is least, {shown(found, mean[best])}, at C = "
         f"{found.Cs[best]:.4g}.",
         Axis("C", log=True),
         Axis(f"validation {found.measure}"),
@@ -81,16 +88,21 @@ def grid_chart(found: Search) -> HeatMap:
     assert found.gammas is not None
     error = mean_error(found)
     row, column = np.unravel_index(int(np.nanargmin(error)), error.shape)
-    texts = [["" if np.isnan(v) else f"{100 * v:.1f}" for v in line] for line in error]
+    errors = found.measure == "error"
+    title = f"alidation {found.measure}" + (" in per cent" if errors else "")
+    texts = [
+        ["" if np.isnan(v) else f"{100 * v:.1f}" if errors else f"{v:.3g}" for v in line]
+        for line in error
+    ]
     rows, columns = [f"{g:.2g}" for g in found.gammas], [f"{C:.2g}" for C in found.Cs]
     table = Table(
-        "Mean validation error in per cent",
+        f"Mean v{title}",
         ["gamma \\ C", *columns],
         [[name, *line] for name, line in zip(rows, texts)],
     )
     return HeatMap(
-        f"Validation {found.measure} in per cent",
-        f"Least, {share(error[row, column])}, at C = {found.Cs[column]:.4g} and gamma = "
+        f"V{title}",
+        f"Least, {shown(found, error[row, column])}, at C = {found.Cs[column]:.4g} and gamma = "
         f"{found.gammas[row]:.4g}.",
         "C",
         "gamma",

@@ -58,7 +58,7 @@ def _start(Q: np.ndarray, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...
 
 def _direction(Q, a, s, z, w, residual):
     """Mehrotra's predictor and corrector; None where no factor can be had."""
-    factor = _factor(Q, z / a + w / s)
+    factor = factor_of(Q, z / a + w / s)
     if factor is None:
         return None
 
@@ -75,14 +75,14 @@ def _direction(Q, a, s, z, w, residual):
 
     mu = (a @ z + s @ w) / (2 * len(a))
     da, dz, dw = solve(0.0, 0.0, 0.0)
-    t = _step_length(a, s, z, w, da, dz, dw)
+    t = step_length(a, s, z, w, da, dz, dw)
     foreseen = ((a + t * da) @ (z + t * dz) + (s - t * da) @ (w + t * dw)) / (2 * len(a))
     centring = mu * min(max(foreseen / mu, 0.0), 1.0) ** 3
     da, dz, dw = solve(centring, da * dz, -da * dw)
-    return da, dz, dw, _step_length(a, s, z, w, da, dz, dw)
+    return da, dz, dw, step_length(a, s, z, w, da, dz, dw)
 
 
-def _factor(Q: np.ndarray, diagonal: np.ndarray):
+def factor_of(Q: np.ndarray, diagonal: np.ndarray):
     """Cholesky's factor of ``Q + diag(diagonal)``; a shift helps where rounding hides it."""
     level = float(np.abs(np.diagonal(Q)).max())
     for shift in (0.0, 1e-15, 1e-13, 1e-11, 1e-9):
@@ -96,7 +96,7 @@ def _factor(Q: np.ndarray, diagonal: np.ndarray):
     return None
 
 
-def _step_length(a, s, z, w, da, dz, dw) -> float:
+def step_length(a, s, z, w, da, dz, dw) -> float:
     """How far all four may go and stay positive."""
     longest = 1.0 / TO_THE_WALL
     for value, change in ((a, da), (s, -da), (z, dz), (w, dw)):

@@ -1,0 +1,69 @@
+"""Kernel regressions: real values, quantiles and expectiles by functions of any shape."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from maxmargin.cli.fitting import Found, Grid
+from maxmargin.cli.kinds.kernel import check_kernel
+from maxmargin.cli.kinds.regression import evaluate, predict, values_of
+
+if TYPE_CHECKING:
+    from maxmargin.cli.options import Choices
+    from maxmargin.data import Dataset
+    from maxmargin.problem import Callback
+
+__all__ = ["evaluate", "plan", "predict", "search", "train"]
+
+
+def plan(choices: Choices, callback: Callback | None) -> Any:
+    from maxmargin.training.kernel_regression import KernelRegressionPlan
+
+    check_kernel(choices)
+    return choices.plan(KernelRegressionPlan, callback)
+
+
+def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
+    from maxmargin.training.kernel_regression import train_kernel_regression
+
+    y = values_of(dataset)
+    trained = train_kernel_regression(dataset.X, y, plan, dataset.weight)
+    return trained, f"targets from {y.min():g} to {y.max():g}"
+
+
+def search(
+    dataset: Dataset, grid: Grid, plan: Any, choices: Choices, watch: Callback | None
+) -> Found:
+    from maxmargin.training import kernel_regression
+    from maxmargin.training.folds import folds_of
+
+    y = values_of(dataset)
+    Cs = grid.Cs if "Cs" in choices.typed else "auto"
+    folds = folds_of(grid.folds, len(y), choices.seed, groups=dataset.qid)
+    trained = kernel_regression.search_kernel_regression(
+        dataset.X, y, Cs, grid.gammas, folds, plan, dataset.weight
+    )
+    found = trained.grid
+    assert found is not None
+    width, at = found.best
+    C, gamma, loss = found.Cs[at], found.gammas[width], found.loss[width, at].mean()
+    best = f"C = {C:.4g}, gamma = {gamma:.4g}"
+    told = {
+        "best_C": float(C),
+        "best_gamma": float(gamma),
+        "best_loss": float(loss),
+        "Cs": found.Cs.tolist(),
+        "gammas": found.gammas.tolist(),
+        "losses": found.loss.tolist(),
+    }
+    lines = [
+        f"{gamma:10.4g} {C:10.4g} {value:14.6g}"
+        for gamma, row in zip(found.gammas, found.loss.mean(axis=2))
+        for C, value in zip(found.Cs, row)
+    ]
+    heading = (
+        f"mean {plan.loss} loss over {grid.folds} folds\n     gamma          C           loss\n"
+    )
+    report = heading + "\n".join(lines) + f"\nbest: {best}, loss {loss:.6g}"
+    early = "the search ended early: grid points without a number were not tried in every fold"
+    return Found(trained.model, best, told, report, warning=None if found.complete else early)

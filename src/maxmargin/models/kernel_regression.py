@@ -1,0 +1,69 @@
+"""What is kept of a kernel regression: ``f_p(x) = sum_j beta_jp k(z_j, x)``, a column a p."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+
+from maxmargin.models.base import Model
+from maxmargin.models.contents import (
+    COUNT,
+    Certificates,
+    Floats,
+    Positions,
+    Vectors,
+    Words,
+    stored,
+)
+from maxmargin.models.kernel import KernelExpansion, KernelFunction, combined
+from maxmargin.solvers.kernel.gram import Kernel, KernelCallable
+from maxmargin.solvers.kernel.two_variable import KernelCertificate
+
+
+@dataclass(frozen=True)
+class KernelRegressionModel(KernelExpansion, Model):
+    """A kernel regression, or several: one for each quantile.
+
+    Parameters are those of `KernelModel`, without classes. Where the parameter "non_crossing" is
+    true, the predictions of a row are sorted.
+    """
+
+    kind = "kernel-regression"
+
+    kernel: Kernel | KernelCallable | str = stored(KernelFunction())
+    vectors: Any = stored(Vectors(optional=True))
+    coefficients: np.ndarray = stored(Floats(2))
+    support: np.ndarray = stored(Positions())
+    n_features: int = stored(COUNT)
+    _: KW_ONLY
+    certificates: tuple[KernelCertificate, ...] = stored(Certificates(KernelCertificate), ())
+    solver: str = stored(Words(), "two-variable")
+
+    def __post_init__(self) -> None:
+        m = len(self.support)
+        if self.coefficients.ndim != 2 or len(self.coefficients) != m:
+            raise ValueError(
+                f"coefficients of shape {self.coefficients.shape} do not fit {m} support vectors"
+            )
+        if self.coefficients.shape[1] == 0:
+            raise ValueError("a kernel regression needs at least one column of coefficients")
+        self._check_expansion()
+        self._check_problems(self.coefficients.shape[1])
+
+    @property
+    def certificate(self) -> KernelCertificate | None:
+        """All problems as one."""
+        return combined(self.certificates) if self.certificates else None
+
+    def decision_function(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """The predictions."""
+        return self.predict(X, threads)
+
+    def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """(n,) for one function, else (n, k)."""
+        values = self._sums(self.rows_of(X), threads)
+        if self.parameters.get("non_crossing"):
+            values = np.sort(values, axis=1)
+        return values.ravel() if values.shape[1] == 1 else values

@@ -1,0 +1,340 @@
+"""Kernel regression without offset, two dual variables a step, for every loss of residuals.
+
+    minimise   P(f) = 1/2 ||f||^2 + sum_i C_i phi(t_i - f(x_i))
+    maximise   D(beta) = sum_i (t_i beta_i - h_i(beta_i)) - 1/2 <beta, K beta>,    C_i = C s_i
+
+    beta   f(x) = sum_j beta_j k(x_j, x);  beta_i / C_i is a slope of phi at the residual
+    h_i    C_i phi*(beta_i / C_i): a kink at 0 (the tube), a parabola to each side, a box
+    stop   (P - D) <= tol * P, in float64
+
+The steps are in core/kernel/regression.cpp, on float32 rows. Answers are judged by float64 kernel
+values; where they fall short the steps go on from the residuals found so, and where that does not
+help either, or have cost as much, an interior-point method does the rest in float64. Least squares
+of few rows are one Cholesky solve from the start.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from maxmargin import _core
+from maxmargin.losses.pointwise import LossSpec, Pointwise
+from maxmargin.problem import Settings, Status
+from maxmargin.solvers.common.run import Run
+from maxmargin.solvers.kernel.certificate import KernelCertificate
+from maxmargin.solvers.kernel.regression_newton import RegressionNewton
+from maxmargin.solvers.kernel.sources import CachedSource, PartialSource, Source
+from maxmargin.solvers.kernel.two_variable import (
+    LARGEST,
+    MARGIN,
+    NEWTON_ROWS,
+    NO_LIMIT,
+    SHRINK,
+    KernelSolution,
+)
+
+SLICE_STEPS = 1000
+EPSILON = float(np.finfo(np.float64).eps)
+MOST_ROWS = 4000  # for Newton's method
+
+
+@dataclass
+class RegressionProblem:
+    """Targets and weights over the points of a kernel source, and the loss.
+
+    `ranges` are where the points that take part lie, all if none is said; the others have s = 0.
+    """
+
+    source: Source
+    t: np.ndarray
+    s: np.ndarray
+    spec: LossSpec
+    ranges: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
+
+    def __post_init__(self) -> None:
+        self.t = np.ascontiguousarray(self.t, dtype=np.float64)
+        self.s = np.ascontiguousarray(self.s, dtype=np.float64)
+        if len(self.ranges) == 0:
+            self.ranges = np.array([[0, self.source.n]], dtype=np.int64)
+        self.shape = _core.LossShape(self.spec.name, self.spec.x)
+
+
+class RegressionLine:
+    """One problem for one value of C after another, each started from the one before."""
+
+    def __init__(self, problem: RegressionProblem, pool: _core.Pool) -> None:
+        self.problem, self.pool = problem, pool
+        n = problem.source.n
+        self.beta, self.c = np.zeros(n), np.zeros(n)
+        self.r = problem.t.copy()
+        self.C: float | None = None
+        self._exact: tuple[np.ndarray, np.ndarray] | None = None
+        self.core = _core.RegressionSteps(
+            problem.source.rows,
+            problem.ranges,
+            self.beta,
+            self.r,
+            self.c,
+            problem.t,
+            problem.spec.name,
+            problem.spec.x,
+        )
+
+    def start(self, C: float, beta: np.ndarray | None = None) -> None:
+        """Takes a new C. Slopes are kept where they are at an end or bend, coefficients elsewhere:
+        the former grow with C, the latter would leave the tube."""
+        before = self.C
+        self._set_costs(C)
+        if beta is not None:
+            self.move(beta)
+        elif before is not None:
+            self.move(self._grown(C / before))
+        self.core.begin()
+
+    def _grown(self, ratio: float) -> np.ndarray:
+        low, high = box(self.c / ratio, self.problem.shape)
+        at_end = (self.beta >= high) | (self.beta <= low)
+        return np.where(at_end, self.beta * ratio, self.beta)
+
+    def move(self, beta: np.ndarray) -> None:
+        """Goes to a beta, cut to its box, with residuals of the rows as they are."""
+        low, high = box(self.c, self.problem.shape)
+        self.beta[:] = np.clip(beta, low, high)
+        self.r[:] = self.problem.t - self.problem.source.combine(self.beta, self.pool)
+
+    def newton(self, tol: float, check_stop: Callable[[], None]) -> int:
+        """Goes to the solution by Newton's method in float64, and tells in how many steps."""
+        problem = self.problem
+        if self._exact is None:
+            rows = np.flatnonzero(self.c)
+            self._exact = rows, problem.source.exact.block(rows)
+        rows, K = self._exact
+        newton = RegressionNewton(K, problem.t[rows], self.c[rows], problem.spec)
+        found, steps = newton.solve(tol, check_stop)
+        beta = np.zeros(len(self.beta))
+        beta[rows] = found
+        self.move(beta)
+        return steps
+
+    def _set_costs(self, C: float) -> None:
+        problem = self.problem
+        largest = float(np.max(problem.source.exact.diagonal, initial=0.0))
+        total = C * float(problem.s.sum())
+        if not total * max(largest, 1.0) * max(float(np.abs(problem.t).max()), 1.0) <= LARGEST:
+            raise ValueError(
+                f"C times the sum of weights is {total:.3g}, k(x, x) is up to {largest:.3g} and "
+                f"|y| up to {np.abs(problem.t).max():.3g}: more than floating point numbers can "
+                f"tell apart. Use a smaller C or smaller weights, or scale kernel or targets down"
+            )
+        self.C = C
+        self.c[:] = C * problem.s
+
+    @property
+    def scale(self) -> float:
+        return float(self.c.sum())
+
+
+def box(c: np.ndarray, shape: _core.LossShape) -> tuple[np.ndarray, np.ndarray]:
+    """Between which numbers each beta lies."""
+    with np.errstate(over="ignore"):
+        return c * shape.low, c * shape.high
+
+
+def along(line: RegressionLine, Cs: np.ndarray, settings: Settings) -> Iterator[np.ndarray]:
+    """Predictions of all points for one C after another, by float32 rows. Once Newton's method was
+    cheaper than steps it is for all C that follow, as these grow."""
+    patience = patience_of(line.problem)
+    limit = NO_LIMIT if settings.max_iter is None else int(settings.max_iter)
+
+    def check_stop() -> None:
+        if settings.stop is not None and settings.stop.reason != _core.StopReason.none:
+            raise _core.Stopped
+
+    for C in np.asarray(Cs, dtype=np.float64):
+        line.start(float(C))
+        end = line.core.run(settings.tol, min(limit, patience), settings.stop, False)
+        if end == _core.RunEnd.stopped:
+            raise _core.Stopped
+        if end != _core.RunEnd.tolerance and patience < limit:
+            line.newton(settings.tol, check_stop)
+            patience = 0
+        yield line.problem.t - line.r
+
+
+# ---------------------------------------------------------------- bounds in float64
+
+
+@dataclass(frozen=True)
+class RegressionBounds:
+    """P and D of a beta, whatever rounding did to its predictions."""
+
+    primal: float
+    dual: float
+
+    @property
+    def gap(self) -> float:
+        return self.primal - self.dual
+
+
+def bounds_of(line: RegressionLine, pool: _core.Pool) -> RegressionBounds:
+    """Bounds of the line's beta; its residuals are float64's afterwards."""
+    problem, beta = line.problem, line.beta
+    used, others = np.flatnonzero(beta), np.flatnonzero((line.c != 0) & (beta == 0))
+    rows = np.concatenate([used, others])
+    f, e = problem.source.exact.combine(rows, used, beta[used], pool)
+    line.r[rows] = problem.t[rows] - f
+    t, c = problem.t[rows], line.c[rows]
+    loss = problem.spec.on_targets(t, c, pool)
+    norm2 = float(beta[used] @ f[: len(used)])
+    lost = float(np.abs(beta[used]) @ e[: len(used)])
+    value = loss.value(f)
+    dual_sum, size = loss.dual_sum(loss.clipped(beta[rows] / c))
+    primal = 0.5 * max(norm2, 0.0) + value
+    rounding = 0.5 * lost + largest_change(loss, f, e) + 4 * EPSILON * (size + abs(norm2))
+    dual = max(dual_sum - 0.5 * norm2 - rounding, 0.0)
+    if dual > primal:  # equal but for rounding; or the kernel is none, and D means nothing
+        dual = primal if dual <= primal * (1 + 1e-9) else 0.0
+    return RegressionBounds(primal, dual)
+
+
+def largest_change(loss: Pointwise, f: np.ndarray, e: np.ndarray) -> float:
+    """What errors e of f can do to the loss: a convex one is steepest at an end of an interval."""
+    up, down = loss.evaluate(f + e)[1], loss.evaluate(f - e)[1]
+    return float(np.maximum(np.abs(up), np.abs(down)) @ e)
+
+
+# ---------------------------------------------------------------- one fit with its certificate
+
+
+def solve_regression(
+    problem: RegressionProblem,
+    C: float,
+    settings: Settings,
+    pool: _core.Pool,
+    *,
+    beta0: np.ndarray | None = None,
+    owns_stop: bool = True,
+) -> KernelSolution:
+    """Solves one problem until the relative gap is within the tolerance in float64."""
+    line = RegressionLine(problem, pool)
+    descent = RegressionDescent(line, settings, owns_stop)
+    try:
+        line.start(C, beta0)
+        descent.descend()
+    except _core.Stopped:
+        descent.run.stopped()
+    return descent.solution()
+
+
+def zero_regression(t: np.ndarray, c: np.ndarray, spec: LossSpec, settings: Settings):
+    """``f = 0``: what there is when a run was stopped before its first kernel row."""
+    run = Run(settings)
+    run.stopped()
+    value = spec.on_targets(t, c, _core.Pool(1)).at_zero
+    certificate = KernelCertificate.of(run.certify(value, 0.0), value, float(c.sum()))
+    return KernelSolution(np.zeros(len(t)), np.zeros(len(t)), certificate)
+
+
+def patience_of(problem: RegressionProblem) -> int:
+    """How many steps in two variables cost about as much as Newton's method does."""
+    n = problem.source.n
+    if n > MOST_ROWS:
+        return NO_LIMIT
+    if problem.spec.name == "squared":
+        return 0 if n <= NEWTON_ROWS else n * n // 300
+    return 5_000 + n * n // 50
+
+
+class RegressionDescent:
+    """One run: slices of steps, judged in float64, refined until the relative gap is small."""
+
+    def __init__(self, line: RegressionLine, settings: Settings, owns_stop: bool = True) -> None:
+        self.line, self.settings, self.owns_stop = line, settings, owns_stop
+        self.run = Run(settings, patience=math.inf, owns_stop=owns_stop)
+        self.limit = NO_LIMIT if settings.max_iter is None else int(settings.max_iter)
+        self.pool = _core.Pool(line.pool.threads)  # one that no stop flag ends
+        self.bounds: RegressionBounds | None = None
+        self.newton_steps = 0
+        self.patience = patience_of(line.problem)
+
+    @property
+    def iterations(self) -> int:
+        return self.line.core.iterations + self.newton_steps
+
+    def descend(self) -> None:
+        """Slices of steps until the run ends; Newton's method where they no longer help."""
+        line, judged, length = self.line, math.inf, SLICE_STEPS
+        small = self.patience < NO_LIMIT
+        if self.patience == 0 and self.limit > 0:
+            return self.newton()
+        while True:
+            end = self.steps(length)
+            length *= 2
+            done = end in (_core.RunEnd.tolerance, _core.RunEnd.stalled)
+            primal = line.core.P
+            dual = max(primal - line.core.gap, 0.0)
+            if self.run.record(self.iterations, primal, dual, solved=done and self.solved()):
+                return None
+            if done:
+                gap = self.judge().gap
+                if not gap <= SHRINK * judged:
+                    return self.newton() if small else self.run.end(Status.STALLED)
+                judged = gap
+                line.core.begin()
+            if small and line.core.iterations >= self.patience:
+                return self.newton()
+            self.look_after_rows()
+
+    def steps(self, most: int) -> _core.RunEnd:
+        core = self.line.core
+        ahead = max(0, min(most, self.limit - self.iterations, self.patience - core.iterations))
+        before = core.iterations
+        tol = self.settings.tol * (1 - MARGIN)
+        end = core.run(tol, ahead, self.settings.stop, self.owns_stop)
+        self.bounds = None if core.iterations > before else self.bounds
+        return end
+
+    def look_after_rows(self) -> None:
+        """Makes the whole Gram matrix once single rows have cost as much."""
+        source = self.line.problem.source
+        if isinstance(source, PartialSource) and source.wants_filling:
+            source.fill(self.line.pool)
+        elif isinstance(source, CachedSource):
+            source.warn_if_too_small()
+
+    def judge(self) -> RegressionBounds:
+        if self.bounds is None:
+            self.bounds = bounds_of(self.line, self.pool)
+        return self.bounds
+
+    def solved(self) -> bool:
+        bounds = self.judge()
+        return bounds.gap <= self.settings.tol * bounds.primal
+
+    def newton(self) -> None:
+        """The rest in float64; the better of before and after is kept."""
+        line, before = self.line, self.judge()
+        beta, r = line.beta.copy(), line.r.copy()
+        self.bounds = None  # a stop may come when beta has moved already
+        self.newton_steps += line.newton(0.1 * self.settings.tol, self.run.raise_if_stopped)
+        after = self.judge()
+        if not after.gap < before.gap:
+            line.beta[:], line.r[:], self.bounds = beta, r, before
+        bounds = self.judge()
+        if not self.run.record(self.iterations, bounds.primal, bounds.dual, solved=self.solved()):
+            self.run.end(Status.MAX_ITER if self.iterations >= self.limit else Status.STALLED)
+
+    def solution(self) -> KernelSolution:
+        """The answer with its certificate: whatever ended the run, the numbers decide."""
+        line, bounds = self.line, self.judge()
+        certificate = self.run.certify(bounds.primal, bounds.dual, n_iter=self.iterations)
+        return KernelSolution(
+            line.beta.copy(),
+            line.problem.t - line.r,
+            KernelCertificate.of(certificate, bounds.gap, line.scale),
+            self.run.history,
+        )

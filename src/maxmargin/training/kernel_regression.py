@@ -1,0 +1,277 @@
+"""From rows and real-valued targets to a kernel regression: one fit, and a search of (C, gamma).
+
+Estimators and commands both train here; nothing in this file needs scikit-learn.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from maxmargin import _core
+from maxmargin.data.arrays import as_floats
+from maxmargin.models.kernel_regression import KernelRegressionModel
+from maxmargin.parameters import Options
+from maxmargin.problem import Progress, Settings
+from maxmargin.solvers.common.run import interruptible
+from maxmargin.solvers.kernel.gram import Kernel, KernelCallable
+from maxmargin.solvers.kernel.regression import (
+    RegressionLine,
+    RegressionProblem,
+    along,
+    solve_regression,
+    zero_regression,
+)
+from maxmargin.solvers.kernel.sources import PartialSource, Source, budget_of, source_of
+from maxmargin.solvers.kernel.two_variable import KernelSolution
+from maxmargin.training.kernel import KernelPlan, gamma_of, rows_for, threads_for
+from maxmargin.training.kernel_search import grid_of
+from maxmargin.training.normal_form import Folds, NormalForm, normal_form
+from maxmargin.training.regression import RegressionPlan, mean_loss
+from maxmargin.training.targets import Targets, targets_of
+
+POLL = 0.02  # seconds between two looks at the stop flag
+
+
+@dataclass(frozen=True)
+class KernelRegressionPlan:
+    """What a kernel regression is to minimise, and how. Construction checks every value.
+
+    Parameters are those of KernelSVR.
+    """
+
+    C: float = 1.0
+    loss: str = "epsilon_insensitive"
+    epsilon: float = 0.0
+    quantile: float | Sequence[float] = 0.5
+    delta: float = 1.0
+    non_crossing: bool = False
+    kernel: str | KernelCallable = "rbf"
+    gamma: float | str = "scale"
+    degree: int = 3
+    coef0: float = 0.0
+    memory: int | float | str | None = None
+    options: Options = field(default_factory=Options)
+
+    def __post_init__(self) -> None:
+        self.losses  # noqa: B018  (checks what is minimised)
+        self.machine  # noqa: B018  (checks the kernel)
+
+    @property
+    def losses(self) -> RegressionPlan:
+        """The losses, as a linear regression has them."""
+        names = ("C", "loss", "epsilon", "quantile", "delta", "non_crossing")
+        return RegressionPlan(**{name: getattr(self, name) for name in names})
+
+    @property
+    def machine(self) -> KernelPlan:
+        """The kernel, as a classifier has it."""
+        names = ("C", "kernel", "gamma", "degree", "coef0", "memory", "options")
+        return KernelPlan(**{name: getattr(self, name) for name in names})
+
+    def parameters(self) -> dict[str, Any]:
+        """What a model says of how it was made."""
+        of_loss = self.losses.parameters()
+        names = ("C", "loss", "epsilon", "quantile", "delta", "non_crossing")
+        kept = {name: of_loss[name] for name in names} | {
+            "degree": self.degree,
+            "coef0": self.coef0,
+            "tol": self.options.tol,
+            "max_iter": self.options.max_iter,
+            "random_state": self.options.seed or None,
+        }
+        return kept if callable(self.kernel) else kept | {"kernel": self.kernel}
+
+
+@dataclass(frozen=True)
+class RegressionGrid:
+    """Mean losses on the rows held out: arrays (gammas, Cs, folds), NaN where cut short."""
+
+    Cs: np.ndarray
+    gammas: np.ndarray
+    loss: np.ndarray
+
+    @property
+    def best(self) -> tuple[int, int]:
+        """(gamma, C) of the least mean loss; of equal ones the first."""
+        mean = np.nan_to_num(self.loss.mean(axis=2), nan=np.inf)
+        width, at = np.unravel_index(int(np.argmin(mean)), mean.shape)
+        return int(width), int(at)
+
+    @property
+    def complete(self) -> bool:
+        return not np.isnan(self.loss).any()
+
+
+@dataclass(frozen=True)
+class TrainedKernelRegression:
+    """A model, and the runs that led to it."""
+
+    model: KernelRegressionModel
+    solutions: list[KernelSolution]
+    gamma: float
+    grid: RegressionGrid | None = None
+
+    @property
+    def history(self) -> list[Progress]:
+        """All problems' progress, one after the other."""
+        return [progress for solution in self.solutions for progress in solution.history]
+
+
+# ---------------------------------------------------------------- one fit
+
+
+def train_kernel_regression(
+    X: Any, y: Any, plan: KernelRegressionPlan, sample_weight: Any = None
+) -> TrainedKernelRegression:
+    """Trains on finite rows X (dense or CSR; a square matrix if precomputed) with a number each.
+
+    Ctrl-C and `max_time` give the best model so far; its certificates say how good it is.
+    """
+    targets = targets_of(y, sample_weight)
+    with interruptible(plan.options.max_time) as stop:
+        X = rows_for(X, plan.kernel)
+        form = form_of(X, targets, plan)
+        gamma = 1.0
+        if plan.machine.has_width:
+            gamma = gamma_of(plan.gamma, form.X, form.weights)
+        return fit_form(X, form, targets, plan, gamma, stop)
+
+
+def fit_form(
+    X: Any,
+    form: NormalForm,
+    targets: Targets,
+    plan: KernelRegressionPlan,
+    gamma: float,
+    stop: _core.Stop,
+) -> TrainedKernelRegression:
+    """All problems of the plan, on rows of which each is there once."""
+    pool = _core.Pool(threads_for(plan.options, form.X), stop)
+    settings, t = plan.options.settings(stop), targets.values[form.kept]
+    kernel, specs = plan.machine.kernel_with(gamma), plan.losses.specs()
+    try:
+        source = source_of(form.X, kernel, budget_of(plan.memory), pool)
+        problems = [RegressionProblem(source, t, form.weights, spec) for spec in specs]
+        solutions = [solve_regression(p, float(plan.C), settings, pool) for p in problems]
+    except _core.Stopped:  # before there was a kernel matrix
+        solutions = [zero_regression(t, plan.C * form.weights, spec, settings) for spec in specs]
+    spread = [replace(one, beta=form.spread(one.beta)) for one in solutions]
+    return TrainedKernelRegression(model_of(X, kernel, plan, spread), solutions, gamma)
+
+
+def form_of(X: Any, targets: Targets, plan: KernelRegressionPlan, folds: Folds = ()) -> NormalForm:
+    """Equal rows with equal targets merged; a matrix of kernel values is taken as it is."""
+    codes, weights = np.unique(targets.values, return_inverse=True)[1], targets.weights()
+    if plan.kernel == "precomputed":
+        everything = np.arange(targets.n)
+        return NormalForm(X, codes, weights, weights, list(folds), everything, everything)
+    return normal_form(X, codes, weights, weights, folds)
+
+
+def model_of(
+    X: Any, kernel: Any, plan: KernelRegressionPlan, solutions: list[KernelSolution]
+) -> KernelRegressionModel:
+    beta = np.column_stack([solution.beta for solution in solutions])
+    support = np.flatnonzero(np.any(beta != 0, axis=1))
+    parameters = plan.parameters()
+    parameters["gamma"] = kernel.gamma if isinstance(kernel, Kernel) else 1.0
+    return KernelRegressionModel(
+        kernel,
+        None if isinstance(kernel, str) else as_floats(X[support]),
+        np.ascontiguousarray(beta[support]),
+        support,
+        X.shape[1],
+        certificates=tuple(solution.certificate for solution in solutions),
+        parameters=parameters,
+    )
+
+
+# ---------------------------------------------------------------- a grid
+
+
+def search_kernel_regression(
+    X: Any,
+    y: Any,
+    Cs: Any,
+    gammas: Any,
+    folds: Folds,
+    plan: KernelRegressionPlan,
+    sample_weight: Any = None,
+) -> TrainedKernelRegression:
+    """Tries every C and gamma in every fold by the loss itself; trains the best on all rows.
+
+    A gamma has one matrix. A fold is weights: rows held out weigh nothing, and as steps keep all
+    residuals up to date, theirs are there when a fit ends. Along C each fit starts from the last.
+    """
+    targets = targets_of(y, sample_weight)
+    with interruptible(plan.options.max_time) as stop:
+        X = rows_for(X, plan.kernel)
+        form = form_of(X, targets, plan, folds)
+        values = grid_of(form, Cs, gammas, plan.machine)
+        grid = RegressionGrid(
+            values.Cs,
+            values.gammas,
+            np.full((len(values.gammas), len(values.Cs), len(folds)), np.nan),
+        )
+        with contextlib.suppress(_core.Stopped):
+            _fill(grid, form, targets.values[form.kept], plan, stop)
+        width, at = grid.best
+        best = replace(plan, C=float(grid.Cs[at]))
+        gamma = float(grid.gammas[width]) if plan.machine.has_width else 1.0
+        trained = fit_form(X, form, targets, best, gamma, stop)
+    return replace(trained, grid=grid)
+
+
+def _fill(
+    grid: RegressionGrid, form: NormalForm, t: np.ndarray, plan: KernelRegressionPlan, stop: Any
+) -> None:
+    pool = _core.Pool(threads_for(plan.options, form.X, len(form.folds)), stop)
+    settings = replace(plan.options, callback=None).settings(stop)
+    for width, gamma in enumerate(grid.gammas):
+        kernel = plan.machine.kernel_with(float(gamma))
+        source = source_of(form.X, kernel, budget_of(plan.memory), pool)
+        if isinstance(source, PartialSource):
+            source.fill(pool)
+        threads = pool.threads if source.rows.whole else 1
+        with ThreadPoolExecutor(threads) as executor:
+            futures = [
+                executor.submit(_fold_losses, source, form, t, fold, grid.Cs, plan, settings)
+                for fold in form.folds
+            ]
+            while wait(futures, timeout=POLL).not_done:
+                stop.poll()
+        for k, future in enumerate(futures):
+            grid.loss[width, :, k] = future.result()
+
+
+def _fold_losses(
+    source: Source,
+    form: NormalForm,
+    t: np.ndarray,
+    fold: tuple[np.ndarray, np.ndarray],
+    Cs: np.ndarray,
+    plan: KernelRegressionPlan,
+    settings: Settings,
+) -> np.ndarray:
+    """The mean loss on the rows held out, for every C. lambda stays what it is on all rows."""
+    train, test = fold
+    s = np.zeros(len(t))
+    s[train] = form.weights[train]
+    share = float(s.sum() / form.weights.sum()) or 1.0
+    specs = plan.losses.specs()
+    found = np.empty((len(Cs), len(test), len(specs)))
+    pool = _core.Pool(1)
+    for p, spec in enumerate(specs):
+        line = RegressionLine(RegressionProblem(source, t, s, spec), pool)
+        for at, f in enumerate(along(line, Cs / share, settings)):
+            found[at, :, p] = f[test]
+    if plan.non_crossing:
+        found.sort(axis=2)
+    weight = form.weights[test]
+    return np.array([mean_loss(plan.losses, f, t[test], weight) for f in found])
