@@ -296,6 +296,7 @@ def test_formats_that_cannot_hold_a_kind_say_so(run, graded, kind):
         "stream": ("libsvm",),
         "measure": ("libsvm",),
         "regression": ("liblinear", "libsvm"),
+        "stream-regression": ("liblinear", "libsvm"),
         "kernel-regression": ("liblinear", "libsvm"),
     }
     for suffix in formats.get(kind, ("liblinear", "onnx", "libsvm")):

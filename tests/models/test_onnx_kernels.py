@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris, make_moons
 
-from maxmargin import KernelSVC, KernelSVCCV
+from maxmargin import KernelSVC, KernelSVCCV, LinearSVR, StreamSVR
 from maxmargin.models.onnx_export import to_onnx
 
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -46,6 +46,21 @@ def test_cells(tmp_path, rows, size):
     label, scores = run(model, tmp_path / "m.onnx", far)
     assert np.allclose(scores, model.decision_function(far), atol=1e-7)
     assert np.array_equal(label[: len(X)], model.predict(X))  # far away all scores are about 0
+
+
+@pytest.mark.parametrize("quantile", [0.5, [0.1, 0.9]])
+def test_linear_regressions(tmp_path, quantile):
+    X = MOONS[0]
+    model = LinearSVR(loss="quantile", quantile=quantile, non_crossing=True).fit(X, X[:, 0])
+    (values,) = run(model, tmp_path / "m.onnx", X)
+    assert values.shape == model.predict(X).shape and np.allclose(values, model.predict(X))
+
+
+def test_features_made_on_the_fly_are_not_left_out(tmp_path):
+    X = MOONS[0]
+    model = StreamSVR(features="pairs").fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="features on the fly"):
+        to_onnx(model, tmp_path / "m.onnx")
 
 
 def test_what_onnx_cannot_hold(tmp_path):

@@ -123,6 +123,11 @@ def check_classifier(model: object, format: str) -> None:
             f"a model of a table cannot be written as {format}, which holds coefficients only: "
             "export it as .onnx, or train with --encode none"
         )
+    check_features(model, format)
+
+
+def check_features(model: object, format: str) -> None:
+    """Refuse to write a model without the features that it makes."""
     if getattr(model, "features", None) is not None:
         raise ValueError(
             f"a model that makes features on the fly cannot be written as {format}, which holds "

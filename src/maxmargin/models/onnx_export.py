@@ -17,7 +17,7 @@ from maxmargin.data.atomic_files import write_atomically
 from maxmargin.models.cells import CellModel
 from maxmargin.models.kernel import KernelModel, KernelPredictor
 from maxmargin.models.kernel_regression import KernelRegressionModel
-from maxmargin.models.linear import LinearModel, LinearScores, check_classifier
+from maxmargin.models.linear import LinearModel, LinearScores, check_classifier, check_features
 from maxmargin.models.onnx_calibration import calibration_nodes
 from maxmargin.models.onnx_kernels import cell_scores, kernel_scores
 from maxmargin.models.regression import RegressionModel
@@ -50,6 +50,7 @@ def to_onnx(
         model = model.to_model()
     if not isinstance(model, (KernelPredictor, Regressing)):
         check_classifier(model, "ONNX")
+    check_features(model, "ONNX")
     if input_type not in ("float32", "float64"):
         raise ValueError(f"input_type must be 'float32' or 'float64'; got {input_type!r}")
     size = 8 * _vectors(model) * model.n_features
