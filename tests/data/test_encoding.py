@@ -5,6 +5,8 @@ import json
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet
 import pytest
 import scipy.sparse as sp
 
@@ -310,3 +312,36 @@ def test_an_encoding_comes_back_from_json():
     found = encode(table())
     again = unpack(json.loads(json.dumps(pack(found))))
     assert (again.transform(table()) != found.transform(table())).nnz == 0
+
+
+@pytest.mark.filterwarnings("ignore::maxmargin.data.encoding.places.DataWarning")
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+@pytest.mark.parametrize("door", ["open", "source"])
+def test_lists_are_refused_by_name_whatever_a_model_expects(tmp_path, ending, door):
+    columns = {"label": np.arange(60) % 2, "z": np.arange(60.0), "x": pa.array([[1.0, 2.0]] * 60)}
+    rows, path = pa.table(columns), tmp_path / f"t.{ending}"
+    if ending == "parquet":
+        pa.parquet.write_table(rows, path)
+    else:
+        with pa.ipc.new_file(path, rows.schema) as writer:
+            writer.write_table(rows)
+    for known in ("auto", column("x", np.arange(60) % 7)):
+        with pytest.raises(DataError, match=r"column 'x' holds list<.*expected numbers"):
+            if door == "open":
+                data.open(path, encode=known)
+            else:
+                list(data.open_source(path, encode=known).blocks())
+
+
+@pytest.mark.parametrize("index", [pa.uint8(), pa.uint32(), pa.int8(), pa.int64()])
+def test_dictionaries_may_count_with_any_whole_numbers(index):
+    """Those without a sign have no -1 for a missing value."""
+    words = pa.DictionaryArray.from_arrays(
+        pa.array([0, 1, None, 1] * 10, index), pa.array(["Rome", "Oslo"])
+    )
+    table = pa.table({"label": np.arange(40) % 2, "city": words})
+    found = fit(["city"], lambda: batches_of(table), Options())
+    assert found.feature_names == ["city=Oslo", "city=Rome", "city=<missing>"]
+    np.testing.assert_array_equal(
+        np.asarray(found.transform(table).sum(axis=0)).ravel(), [20, 10, 10]
+    )

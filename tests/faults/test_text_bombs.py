@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from maxmargin import data
+from maxmargin.data.encoding.encoding import Options, batches_of, fit
 from maxmargin.data.formats.parquet_pages import rows_that_fit
 
 TOO_MUCH = "set MAXMARGIN_MAX_UNPACKED"
@@ -153,3 +154,36 @@ def test_every_way_of_packing_parquet_is_read(tmp_path, read, compression, page_
     )
     rows = read(path)
     assert rows == 2000 or np.array_equal(rows.X[:, 0], columns["x"].astype(np.float32))
+
+
+# ---------------------------------------------------------------- columns that are encoded
+
+WORDS = " ".join(f"w{i}" for i in range(300))
+
+
+def encoding_of_text():
+    table = pa.table({"text": [f"some words, number {i}" for i in range(50)]})
+    return fit(["text"], lambda: batches_of(table), Options())
+
+
+@pytest.mark.filterwarnings("ignore::maxmargin.data.encoding.places.DataWarning")
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_rows_that_share_a_long_text_are_not_hashed_one_by_one(tmp_path, monkeypatch, ending):
+    """A model that knows the column meets a file whose rows have one text in a dictionary."""
+    label, text = np.arange(ROWS) % 2, shared_text(1 << 16)
+    path = write(tmp_path / f"t.{ending}", pa.table({"label": label, "text": text}))
+    monkeypatch.setenv("MAXMARGIN_MAX_UNPACKED", "4MB")
+    for read in (data.open, drained):
+        with pytest.raises(data.DataError, match=rf"column 'text': .* {TOO_MUCH}"):
+            read(path, encode=encoding_of_text())
+
+
+def test_encoded_rows_have_the_limit_of_what_a_file_unpacks_to(tmp_path, monkeypatch):
+    texts = pa.array([f"{i} {WORDS}" for i in range(ROWS)])
+    path = write(tmp_path / "t.parquet", pa.table({"label": np.arange(ROWS) % 2, "text": texts}))
+    assert path.stat().st_size < 50_000
+    monkeypatch.setenv("MAXMARGIN_MAX_UNPACKED", "3MB")  # the text has 1.5 MB, its features 5
+    with pytest.raises(data.DataError, match=rf"t\.parquet: .* {TOO_MUCH}"):
+        data.open(path, encode="auto")
+    monkeypatch.delenv("MAXMARGIN_MAX_UNPACKED")
+    assert data.open(path, encode="auto").X.shape[0] == ROWS

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from maxmargin.data.encoding.categories import CategoryColumn, CategoryStats
 from maxmargin.data.encoding.columns_in import Batch, as_table
-from maxmargin.data.encoding.entries import Entries, rows_of
+from maxmargin.data.encoding.entries import Entries, bytes_of, rows_of
 from maxmargin.data.encoding.kinds import KINDS, Profile
 from maxmargin.data.encoding.numbers import FoundInfinity, NumberColumn, NumberStats
 from maxmargin.data.encoding.places import Place
@@ -27,6 +27,7 @@ from maxmargin.data.encoding.text import TextColumn
 from maxmargin.data.encoding.values import check_type, type_of
 from maxmargin.data.encoding.words import Words
 from maxmargin.data.errors import DataError
+from maxmargin.data.limits import check_unpacked
 
 ROWS_AT_ONCE = 1 << 14
 DENSE = 0.3  # share of entries from which rows are an array
@@ -147,10 +148,20 @@ class TableEncoding:
         self.check_columns(table.column_names, place.name)
         return self.transform_batches(batches_of(table.select(self.inputs)), place, warn)
 
-    def transform_batches(self, batches: Iterable[Batch], place: Place, warn: bool = True) -> Any:
-        """The features of all rows of a table."""
-        words = Words(place)
-        parts = [self.transform_batch(batch, words) for batch in batches]
+    def transform_batches(
+        self,
+        batches: Iterable[Batch],
+        place: Place,
+        warn: bool = True,
+        packed: int | None = None,
+    ) -> Any:
+        """The features of all rows of a table, which comes from a file of `packed` bytes."""
+        words, parts, size = Words(place), [], 0
+        for batch in batches:
+            parts.append(self.transform_batch(batch, words))
+            size += bytes_of(parts[-1])
+            if packed is not None:
+                check_unpacked(place.name, size, packed)
         if warn:
             words.warn()
         if not parts:
@@ -162,6 +173,7 @@ class TableEncoding:
         parts = []
         for column in self.columns:
             values = batch.column(column.name)
+            check_type(column.name, type_of(values), words.place.name)
             with words.at(column.name, batch.first):
                 part = column.entries(values)
             words.add(column.name, column.kind, values, part.words, batch.first)

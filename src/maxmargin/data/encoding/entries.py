@@ -22,6 +22,12 @@ class Entries:
     words: np.ndarray | None = None
 
 
+def bytes_of(X: Any) -> int:
+    """What rows take in memory."""
+    arrays = (X.data, X.indices, X.indptr) if sp.issparse(X) else (X,)
+    return sum(array.nbytes for array in arrays)
+
+
 def rows_of(parts: list[Entries], widths: list[int], n: int, sparse: bool, dtype: np.dtype) -> Any:
     """Features side by side: a CSR matrix, or an array."""
     starts = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from maxmargin.data.dataset import Dataset
 from maxmargin.data.encoding.places import DataWarning
-from maxmargin.data.encoding.values import distinct
+from maxmargin.data.encoding.values import distinct, is_plain, type_of
 
 FEW_ROWS = 10  # in which anything can happen
 
@@ -54,6 +54,8 @@ def _pairs(
     column: pa.ChunkedArray, codes: np.ndarray, labels: list[str]
 ) -> dict[str | None, str] | None:
     """Label of each value; None if a value has several, or a label."""
+    if not is_plain(type_of(column)):
+        return None  # the fit refuses it by name
     found = distinct(column.combine_chunks())
     if len(found.values) > len(labels) + 1:
         return None

@@ -118,7 +118,9 @@ def _with_rows(
     """Rows encoded in the last of some passes; the fit has warned of strange values already."""
     table = file.table.select(encoding.inputs)
     batches = _watched(batches_of(table), table, watch, passes - 1, passes)
-    dataset.X = encoding.transform_batches(batches, file.place, warn=passes == 1)
+    dataset.X = encoding.transform_batches(
+        batches, file.place, warn=passes == 1, packed=file.packed
+    )
     dataset.encoder, dataset.feature_names = encoding, encoding.feature_names
     return dataset
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 from maxmargin.data.dataset import Dataset
 from maxmargin.data.encoding.columns_in import Batch
 from maxmargin.data.encoding.encoding import Options, TableEncoding, fit
+from maxmargin.data.encoding.entries import bytes_of
 from maxmargin.data.encoding.leakage import warn_of_leakage
 from maxmargin.data.encoding.packing import pack
 from maxmargin.data.encoding.places import Place
@@ -49,9 +50,7 @@ class EncodedSource:
 
     def _bytes_of_a_block(self) -> int:
         with closing(self._source.batches()) as batches:
-            X = self._encoded(*next(batches))
-        arrays = (X.data, X.indices, X.indptr) if self.encoder.sparse else (X,)
-        return 2 * sum(array.nbytes for array in arrays)
+            return 2 * bytes_of(self._encoded(*next(batches)))
 
     @cached_property
     def fingerprint(self) -> str:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from maxmargin.data.encoding.entries import Entries
 from maxmargin.data.encoding.values import type_of
 from maxmargin.data.features import WordNgrams
+from maxmargin.data.formats.text_columns import decoded
 from maxmargin.data.store.layout import strings_of
 
 MOST_BITS = 24
@@ -49,8 +50,7 @@ class TextColumn:
         return WordNgrams(self.n, self.bits)
 
     def entries(self, column: pa.Array) -> Entries:
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
+        column = decoded(column, f"column {self.name!r}", column.nbytes)
         if type_of(column) != pa.large_string():
             column = column.cast(pa.large_string())
         X = self._map.transform(strings_of(column.fill_null("")))

@@ -66,6 +66,12 @@ def is_date(kind: pa.DataType) -> bool:
     return pa.types.is_temporal(kind)
 
 
+def is_plain(kind: pa.DataType) -> bool:
+    """Whether columns of a type can become numbers."""
+    known = pa.types.is_boolean(kind) or pa.types.is_null(kind)
+    return known or is_number(kind) or is_date(kind) or is_text(kind)
+
+
 def check_type(name: str, kind: pa.DataType, place: str) -> None:
     """Refuse columns whose values are neither numbers nor dates nor text."""
     if pa.types.is_binary(kind):
@@ -74,8 +80,7 @@ def check_type(name: str, kind: pa.DataType, place: str) -> None:
             "UTF-16; save the file as UTF-8 (iconv -f latin1 -t utf-8), or leave the column out "
             "(--drop)"
         )
-    plain = pa.types.is_boolean(kind) or pa.types.is_null(kind)
-    if not (plain or is_number(kind) or is_date(kind) or is_text(kind)):
+    if not is_plain(kind):
         raise DataError(
             f"{place}: column {name!r} holds {kind}; expected numbers, text, dates or true and "
             "false; convert it or leave it out (--drop)"
@@ -88,7 +93,7 @@ def distinct(column: pa.Array) -> Distinct:
         return Distinct([], np.full(len(column), -1))
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
-    codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    codes = column.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
     return Distinct([_text(value) for value in column.dictionary.to_pylist()], codes)
 
 
