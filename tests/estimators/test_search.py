@@ -237,3 +237,13 @@ def test_a_search_warns_of_nothing_else(two):
         warnings.filterwarnings("ignore", "the best C")
         LinearSVCCV(CS, cv=3).fit(*two)
         assert LinearSVC().fit(*two) is not None
+
+
+@pytest.mark.parametrize("rows", [[0, 50], [-1, 3], [0.5, 1.0]])
+@pytest.mark.parametrize("machine", [LinearSVCCV, LinearSVRCV])
+def test_folds_that_name_rows_outside_the_data_are_refused(machine, rows):
+    """A row of -1 was the last one, in training and test alike."""
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    folds = [(np.arange(25), np.arange(25, 50)), (np.arange(25, 50), np.array(rows))]
+    with pytest.raises(ValueError, match="a fold"):
+        machine(Cs=2, cv=folds).fit(X, (X[:, 0] > 0).astype(int))

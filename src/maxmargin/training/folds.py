@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,27 @@ def folds_of(
             raise ValueError(f"cannot make {count} folds of {n} rows: expected 2 to {n}")
         part = np.random.default_rng(seed).permutation(n) % count
     return _pairs(part, count)
+
+
+def checked_folds(given: Iterable[tuple[Any, Any]], n: int) -> Folds:
+    """Folds of n rows as somebody gave them."""
+    return [(_rows("training", a, n), _rows("test", b, n)) for a, b in given]
+
+
+def _rows(part: str, given: Any, n: int) -> np.ndarray:
+    """Row numbers of a fold, all of them in the data."""
+    rows = np.asarray(given)
+    rows = np.flatnonzero(rows) if rows.dtype == bool and rows.shape == (n,) else rows
+    if rows.size == 0:
+        rows = rows.astype(np.intp)
+    if rows.ndim != 1 or rows.dtype.kind not in "iu":
+        raise ValueError(f"the {part} rows of a fold must be row numbers; got {given!r}")
+    outside = rows[(rows < 0) | (rows >= n)]
+    if outside.size:
+        raise ValueError(
+            f"a fold names the {part} row {outside[0]}; expected numbers from 0 to {n - 1}"
+        )
+    return rows
 
 
 def stratified_folds(codes: np.ndarray, count: int, seed: int) -> Folds:

@@ -16,6 +16,7 @@ from maxmargin.solvers.common.run import interruptible
 from maxmargin.solvers.kernel.adaptive_grid import scaled_Cs, scaled_gammas, search_adaptively
 from maxmargin.solvers.kernel.coding import coding_of
 from maxmargin.solvers.kernel.grid import GridProblem, GridProgress, paper_Cs, paper_gammas
+from maxmargin.training.folds import checked_folds
 from maxmargin.training.kernel import (
     KernelPlan,
     TrainedKernel,
@@ -46,7 +47,7 @@ def search(
     """
     labels = labels_of(y, sample_weight, plan.class_weight)
     counts = checked_weights(sample_weight, labels.n)
-    folds = [(_rows("training", a, labels.n), _rows("test", b, labels.n)) for a, b in folds]
+    folds = checked_folds(folds, labels.n)
     with interruptible(plan.options.max_time) as stop:
         return search_on(X, labels, Cs, gammas, folds, plan, stop, counts=counts, callback=callback)
 
@@ -125,22 +126,6 @@ def grid_of(form: NormalForm, Cs: Any, gammas: Any, plan: KernelPlan) -> GridVal
     else:
         tried = gamma_of("scale", form.X, form.weights) * np.geomspace(0.1, 10.0, 3)
     return GridValues(Cs_tried, tried, free_C, free_gamma)
-
-
-def _rows(part: str, given, n: int) -> np.ndarray:
-    """Row numbers of a fold, all of them in the data."""
-    rows = np.asarray(given)
-    rows = np.flatnonzero(rows) if rows.dtype == bool and rows.shape == (n,) else rows
-    if rows.size == 0:
-        rows = rows.astype(np.intp)
-    if rows.ndim != 1 or rows.dtype.kind not in "iu":
-        raise ValueError(f"the {part} rows of a fold must be row numbers; got {given!r}")
-    outside = rows[(rows < 0) | (rows >= n)]
-    if outside.size:
-        raise ValueError(
-            f"a fold names the {part} row {outside[0]}; expected numbers from 0 to {n - 1}"
-        )
-    return rows
 
 
 def _values(name: str, given, default: Callable[[int], np.ndarray]) -> np.ndarray:

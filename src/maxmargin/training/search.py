@@ -18,6 +18,7 @@ import numpy as np
 
 from maxmargin.metrics.named import HeldOut, Named, measure_of
 from maxmargin.solvers.common.run import Interrupts, catch_interrupts
+from maxmargin.training.folds import checked_folds
 from maxmargin.training.tasks import Task
 
 C_LEAST, C_MOST = 1e-4, 1e4  # ends of the default grid, as scikit-learn's
@@ -103,7 +104,10 @@ def search(
     judge = scoring_of(judge) if isinstance(judge, str) else judge
     if tune_threshold:
         task.check_threshold(judge)
-    splits = task.splits(folds) if isinstance(folds, int | np.integer) else list(folds)
+    if isinstance(folds, int | np.integer):
+        splits = task.splits(folds)
+    else:
+        splits = checked_folds(folds, X.shape[0])
     if not splits:
         raise ValueError("there are no folds: cv gave no pair of training and test rows")
     with catch_interrupts() as interrupts:
