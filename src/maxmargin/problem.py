@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -67,6 +67,8 @@ class Certificate:
     nothing is `optimal` then. `tol` is the relative gap that was asked for, where that is known.
     """
 
+    best: ClassVar[str] = "the best possible"  # what `dual` is a bound of, in words
+
     primal: float
     dual: float
     status: Status
@@ -87,19 +89,24 @@ class Certificate:
         """``(P - D) / P``; 0 where both are 0."""
         return self.gap / self.primal if self.primal > 0 else 0.0
 
+    @property
+    def has_bound(self) -> bool:
+        """Whether `dual` tells anything about the best objective."""
+        return enclose(self.primal, self.dual) and self.dual >= NO_BOUND * self.primal
+
     def __str__(self) -> str:
         return f"objective {self.primal:.6g}, {self.quality} ({self._ending}{self._effort})"
 
     @property
     def quality(self) -> str:
         """How far the objective is from the best possible one, at most, in words."""
-        if not enclose(self.primal, self.dual) or self.dual < NO_BOUND * self.primal:
-            return "nothing known yet about how close to the best possible that is"
+        if not self.has_bound:
+            return f"nothing known yet about how close to {self.best} that is"
         excess = self.gap / self.dual if self.primal > 0 else 0.0
         if excess > 1:
             times = float(f"{self.primal / self.dual:.2g}")
-            return f"at most {times:g} times the best possible"
-        return f"within {percent(max(excess, LEAST_EXCESS))} of the best possible"
+            return f"at most {times:g} times {self.best}"
+        return f"within {percent(max(excess, LEAST_EXCESS))} of {self.best}"
 
     @property
     def _ending(self) -> str:

@@ -90,3 +90,9 @@ def test_a_best_value_at_the_edge_is_pointed_out(run, X, tmp_path):
     assert "the best C" in outcome.stderr and "that was tried: go on with --Cs" in outcome.stderr
     outcome = run("cv", "--kind", "kernel", "--Cs", "1,", "--gammas", "1e-7,1e-6", "f.csv")
     assert "the best gamma" in outcome.stderr and "the best C" not in outcome.stderr
+
+
+def test_a_run_without_time_is_not_told_to_take_a_larger_C(run, X, tmp_path):
+    write_rows(tmp_path / "f.csv", (X[:, 0] > 0).astype(int), X, "y,a,b,c")
+    said = run("train", "--max-time", "1e-9", "f.csv", "m").stderr
+    assert "nothing known yet" in said and "all rows are predicted" not in said

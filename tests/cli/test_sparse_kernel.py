@@ -1,5 +1,7 @@
 """Kernel machines on a budget, on the command line."""
 
+import re
+
 import pytest
 
 
@@ -45,3 +47,15 @@ def test_bad_values_are_one_sentence(folder, run):
     outcome = run("train", "--kind", "kernel", "-k", "5", "two.svm", "m")
     assert outcome.exit_code == 2
     assert "--n-basis is for --kind sparse-kernel" in " ".join(outcome.stderr.split())
+
+
+def test_both_distances_are_said_in_percent_of_the_best(folder, run, run_json):
+    """On these vectors, and with any: "at most 0.27 above" was a share that read as a number."""
+    options = ["--kind", "sparse-kernel", "-k", "8", "--gamma", "0.3", "two.svm"]
+    said = run("train", *options, "m").stderr + run("train", *options, "m2").stdout
+    found = re.search(r"8 basis vectors \(within (\S+) % of the best possible with any", said)
+    assert re.search(r"within \S+ % of the best possible on these basis vectors \(", said)
+    exact = run_json("train", "--kind", "kernel", "--gamma", "0.3", "two.svm", "m3")["certificate"]
+    ours = run_json("train", *options, "m4")["certificate"]
+    assert ours["primal"] <= exact["primal"] * (1 + 1.06 * float(found[1]) / 100)
+    assert ours["primal"] > exact["primal"] * 1.001

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from maxmargin.cli.console import warn
 from maxmargin.cli.kinds import KINDS
+from maxmargin.problem import Status
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,6 +107,8 @@ def after(model: Any, dataset: Dataset) -> None:
     X: Any = dataset.X
     if hasattr(X, "blocks") or not hasattr(model, "classes"):
         return
+    if not all(c.status in (Status.OPTIMAL, Status.RULE_MET) for c in model.certificates):
+        return  # a run cut short has learned too little to blame C, and is warned of elsewhere
     model = replace(model, encoder=None)  # these rows are encoded already
     labels: np.ndarray = model.predict(X[:: max(1, X.shape[0] // PREDICTED)])
     if (labels == labels[0]).all():

@@ -125,7 +125,7 @@ class SparseKernelSVC(OnBasis):
     dual_coef_ : array of shape (problems, n_basis)
     n_basis_ : int
         How many were used: fewer than asked for where no further vector adds anything.
-    certificate_, certificates_ : KernelCertificate
+    certificate_, certificates_ : SpanCertificate
         Of the problem restricted to the span: over all binary problems, and one per problem.
     delta_ : float
         The largest projection error of a plane that holds the solution up.

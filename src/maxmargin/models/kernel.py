@@ -223,7 +223,7 @@ def combined(certificates: Sequence[KernelCertificate]) -> KernelCertificate:
     statuses = [c.status for c in certificates]
     missed = [s for s in statuses if s is not Status.OPTIMAL]
     status = next((s for s in missed if s is not Status.RULE_MET), [Status.OPTIMAL, *missed][-1])
-    return KernelCertificate(
+    return type(certificates[0])(
         sum(c.primal for c in certificates),
         sum(c.dual for c in certificates),
         status,

@@ -25,8 +25,8 @@ from maxmargin.models.contents import (
     stored,
 )
 from maxmargin.models.kernel import KernelFunction, KernelPredictor, is_finite
+from maxmargin.solvers.kernel.certificate import SpanCertificate
 from maxmargin.solvers.kernel.gram import Kernel
-from maxmargin.solvers.kernel.two_variable import KernelCertificate
 from maxmargin.solvers.subspace.bounds import Bounds
 from maxmargin.solvers.subspace.kernel_values import kernel_tiles
 
@@ -85,7 +85,7 @@ class SparseKernelModel(KernelPredictor):
     coefficients: np.ndarray = stored(Floats(2))
     classes: np.ndarray = stored(Classes())
     _: KW_ONLY
-    certificates: tuple[KernelCertificate, ...] = stored(Certificates(KernelCertificate), ())
+    certificates: tuple[SpanCertificate, ...] = stored(Certificates(SpanCertificate), ())
     bounds: tuple[Bounds, ...] = stored(BoundsOfProblems(), ())
     intercept: np.ndarray | None = stored(Floats(1, optional=True), None)
     solver: str = stored(Words(), "subspace-pursuit")

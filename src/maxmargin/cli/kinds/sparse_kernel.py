@@ -52,9 +52,12 @@ def search(
 
 def distance(model: SparseKernelModel) -> str:
     """How far the exact machine may be below this one, in words; nothing if that is not known."""
+    from maxmargin.problem import Certificate
+
     certificate = model.certificate
     if certificate is None or not certificate.primal > 0 or model.exact_gap != model.exact_gap:
         return ""
-    share = model.exact_gap / certificate.primal
+    lowest = certificate.primal - model.exact_gap
+    exact = Certificate(certificate.primal, lowest, certificate.status, 0, 0.0)
     confidence = ", with 99.9 % confidence" if model.bounds_are_estimates else ""
-    return f" (objective at most {share:.2g} above that of all vectors{confidence})"
+    return f" ({exact.quality} with any vectors{confidence})" if exact.has_bound else ""

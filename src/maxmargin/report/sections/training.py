@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.problem import NO_BOUND, Status, enclose
+from maxmargin.problem import Status
 from maxmargin.report.charts import Axis, Chart, Section, Series, Table, line, rule
 from maxmargin.report.runs import gap, runs
 from maxmargin.report.sections.words import number, plain
@@ -79,10 +79,7 @@ def certificate(subject: Subject) -> Section | None:
 
 
 def _meaning(certificate) -> str:
-    if (
-        not enclose(certificate.primal, certificate.dual)
-        or certificate.dual < NO_BOUND * certificate.primal
-    ):
+    if not certificate.has_bound:
         return "No lower bound of use was found, so that the best possible objective is not known."
     return (
         f"The objective of this model is {certificate.primal:.8g}. No model of this kind, "

@@ -15,7 +15,7 @@ a square of the number of support vectors.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class KernelCertificate(Certificate):
     scale: float = 1.0
 
     @classmethod
-    def of(cls, certificate: Certificate, clipped_gap: float, scale: float) -> KernelCertificate:
+    def of(cls, certificate: Certificate, clipped_gap: float, scale: float) -> Self:
         """A certificate with what is known besides."""
         common = {field.name: getattr(certificate, field.name) for field in fields(Certificate)}
         return cls(**common, clipped_gap=clipped_gap, scale=scale)
@@ -58,6 +58,13 @@ class KernelCertificate(Certificate):
             "scale": self.scale,
         }
         return super().as_dict() | extra
+
+
+@dataclass(frozen=True)
+class SpanCertificate(KernelCertificate):
+    """Of a machine on basis vectors: `dual` bounds the machines on these vectors, no others."""
+
+    best: ClassVar[str] = "the best possible on these basis vectors"
 
 
 @dataclass(frozen=True)

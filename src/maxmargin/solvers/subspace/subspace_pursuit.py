@@ -53,7 +53,7 @@ from maxmargin.losses.pointwise import Pointwise
 from maxmargin.problem import Progress, Settings, Status
 from maxmargin.solvers.common.run import Run
 from maxmargin.solvers.kernel.blas import OneBlasThread
-from maxmargin.solvers.kernel.certificate import KernelCertificate
+from maxmargin.solvers.kernel.certificate import SpanCertificate
 from maxmargin.solvers.linear.bundle import Point, line_search, next_touch, offset, unstoppable
 from maxmargin.solvers.linear.reduced_qp import Planes
 from maxmargin.solvers.subspace.basis_choice import Choice
@@ -72,7 +72,7 @@ class SubspaceSolution:
 
     beta: np.ndarray
     predictions: np.ndarray
-    certificate: KernelCertificate
+    certificate: SpanCertificate
     bounds: Bounds
     history: list[Progress] = field(default_factory=list)
 
@@ -288,13 +288,13 @@ class Machine:
             list(self.run.history),
         )
 
-    def _certificate(self, P: float, D: float, p: np.ndarray) -> KernelCertificate:
+    def _certificate(self, P: float, D: float, p: np.ndarray) -> SpanCertificate:
         """With the gap of predictions clipped to [-1, 1], where these mean labels."""
         certificate, loss = self.run.certify(P, D), self.judge
         clipped = P - certificate.dual
         if isinstance(loss, Pointwise) and loss.t is None:
             clipped -= loss.value(p) - loss.value(np.clip(p, -1.0, 1.0))
-        return KernelCertificate.of(certificate, clipped, loss.at_zero)
+        return SpanCertificate.of(certificate, clipped, loss.at_zero)
 
     def _bounds(self, planes: ActivePlanes, found: Evaluation, P: float, all_rows: bool) -> Bounds:
         """How far the exact machine may be."""
