@@ -13,7 +13,7 @@ from maxmargin.solvers.kernel import gram as kernels
 from maxmargin.solvers.kernel import sources as kernel_sources
 from maxmargin.solvers.kernel.given import given_matrix
 from maxmargin.solvers.kernel.gram import Kernel
-from maxmargin.solvers.kernel.sources import CachedSource, PartialSource, source_of
+from maxmargin.solvers.kernel.sources import EARLY, CachedSource, PartialSource, source_of
 from maxmargin.solvers.kernel.two_variable import BinaryProblem, Method, solve
 
 POOL = _core.Pool(2)
@@ -331,3 +331,31 @@ def test_bad_kernel_parameters_are_refused(arguments, message):
 def test_an_overflowing_polynomial_is_refused():
     with pytest.raises(ValueError, match="inf at row"):
         source_of(rows(10) * 1e10, Kernel("poly", 1.0, 5), 10**9, POOL)
+
+
+def test_a_matrix_is_filled_early_while_every_step_asks_for_new_rows():
+    X = np.random.default_rng(0).normal(size=(400, 3))
+    pool = _core.Pool(1)
+
+    def source_after(rows, steps):
+        source = PartialSource(X, Kernel("rbf", 1.0), pool)
+        for i in range(rows):
+            source.rows.row(i)
+        source.fill_if_cheaper(steps, pool)
+        return source
+
+    early = int(np.ceil(EARLY * source_after(0, 1).fill_at))
+    assert source_after(early, early).rows.whole
+    assert not source_after(early, early + 1).rows.whole  # steps come back to rows they know
+    assert not source_after(early - 1, 1).rows.whole
+    assert source_after(source_after(0, 1).fill_at, 10**6).rows.whole
+
+
+def test_noisy_rows_fill_the_matrix_before_single_rows_cost_as_much():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(1000, 20))
+    y = np.where(rng.random(1000) < 0.5, 1.0, -1.0)
+    pool = _core.Pool(1)
+    source = PartialSource(X, Kernel("rbf", 0.05), pool)
+    solve(BinaryProblem(source, y, np.ones(1000)), 1.0, Settings(), pool)
+    assert source.rows.whole and source.rows.computed < source.fill_at

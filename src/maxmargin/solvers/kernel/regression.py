@@ -27,7 +27,7 @@ from maxmargin.problem import Settings, Status
 from maxmargin.solvers.common.run import Run
 from maxmargin.solvers.kernel.certificate import KernelCertificate
 from maxmargin.solvers.kernel.regression_newton import RegressionNewton
-from maxmargin.solvers.kernel.sources import CachedSource, PartialSource, Source
+from maxmargin.solvers.kernel.sources import FIRST_SLICE, CachedSource, PartialSource, Source
 from maxmargin.solvers.kernel.two_variable import (
     LARGEST,
     MARGIN,
@@ -37,7 +37,6 @@ from maxmargin.solvers.kernel.two_variable import (
     KernelSolution,
 )
 
-SLICE_STEPS = 1000
 EPSILON = float(np.finfo(np.float64).eps)
 MOST_ROWS = 4000  # for Newton's method
 
@@ -267,11 +266,12 @@ class RegressionDescent:
 
     def descend(self) -> None:
         """Slices of steps until the run ends; Newton's method where they no longer help."""
-        line, judged, length = self.line, math.inf, SLICE_STEPS
+        line, judged, length = self.line, math.inf, FIRST_SLICE
         small = self.patience < NO_LIMIT
         if self.patience == 0 and self.limit > 0:
             return self.newton()
         while True:
+            before = line.core.iterations
             end = self.steps(length)
             length *= 2
             done = end in (_core.RunEnd.tolerance, _core.RunEnd.stalled)
@@ -287,7 +287,7 @@ class RegressionDescent:
                 line.core.begin()
             if small and line.core.iterations >= self.patience:
                 return self.newton()
-            self.look_after_rows()
+            self.look_after_rows(line.core.iterations - before)
 
     def steps(self, most: int) -> _core.RunEnd:
         core = self.line.core
@@ -298,11 +298,11 @@ class RegressionDescent:
         self.bounds = None if core.iterations > before else self.bounds
         return end
 
-    def look_after_rows(self) -> None:
-        """Makes the whole Gram matrix once single rows have cost as much."""
+    def look_after_rows(self, steps: int) -> None:
+        """Makes the whole Gram matrix where that pays."""
         source = self.line.problem.source
-        if isinstance(source, PartialSource) and source.wants_filling:
-            source.fill(self.line.pool)
+        if isinstance(source, PartialSource):
+            source.fill_if_cheaper(steps, self.line.pool)
         elif isinstance(source, CachedSource):
             source.warn_if_too_small()
 

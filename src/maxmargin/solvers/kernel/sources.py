@@ -7,8 +7,8 @@
 
 A source has ``rows`` (the core's view of them), ``n``, ``neighbours``, ``combine(beta) -> f``, and
 ``drift_known``: whether residuals that steps keep up to date err by no more than
-``exact.search_error`` says. ``wants_filling`` is decided by counts, so that it does not depend on
-the machine.
+``exact.search_error`` says. When a matrix is filled is decided by counts, so that it does not
+depend on the machine.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ from maxmargin.solvers.kernel.gram import (
 LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 REPEATED = 2  # times that a cache is filled before it is called too small
 MANY_VALUES = 10**10  # kernel values, some ten seconds of computing them
+FIRST_SLICE = 125  # steps; rows asked for are counted after each slice
+EARLY = 0.25  # share of the rows worth a matrix after which a growing number of them counts
 FUNCTION = 40  # what a kernel function costs, in multiply-adds of a product of rows
 BLAS_ADVANTAGE = 16  # how many times faster products are made by tiles than row by row
 
@@ -119,7 +121,8 @@ class PartialSource:
 
     Tiles of BLAS make half of a symmetric matrix, so that a value of the whole matrix costs a
     fraction of a value of a single row. `fill_at` rows cost as much as the whole matrix: filling it
-    then takes at most twice what the better of the two ways would have taken.
+    then takes at most twice what the better of the two ways would have taken. Where rows are still
+    being added at every step after `EARLY` of them, it is filled at once.
     """
 
     drift_known = True
@@ -138,12 +141,18 @@ class PartialSource:
             pool,
         )
         self.fill_at = rows_worth_a_matrix(X)
+        self.seen = 0  # rows computed when it was looked at last
         if float(self.exact.diagonal.max(initial=0.0)) > LARGEST_FLOAT32:
             self.fill(pool)  # and be refused
 
-    @property
-    def wants_filling(self) -> bool:
-        return not self.rows.whole and self.rows.computed >= self.fill_at
+    def fill_if_cheaper(self, steps: int, pool: _core.Pool) -> None:
+        """Looks after some steps whether the whole matrix pays. While every step asks for a row
+        that none has asked for before, many more will be needed."""
+        computed = self.rows.computed
+        growing = computed - self.seen >= steps
+        self.seen = computed
+        if computed >= (EARLY * self.fill_at if growing else self.fill_at):
+            self.fill(pool)
 
     def fill(self, pool: _core.Pool) -> None:
         """Computes the whole matrix, if that was not done before."""

@@ -50,7 +50,7 @@ from maxmargin.solvers.kernel.certificate import (
 )
 from maxmargin.solvers.kernel.gram import NEIGHBOURS
 from maxmargin.solvers.kernel.newton import solve_box
-from maxmargin.solvers.kernel.sources import CachedSource, PartialSource, Source
+from maxmargin.solvers.kernel.sources import FIRST_SLICE, CachedSource, PartialSource, Source
 from maxmargin.solvers.kernel.starts import COLD, STARTS, WARM, kernel_rule_fits
 
 SLICE = 0.05  # seconds between two looks at the callback
@@ -313,7 +313,7 @@ class Descent:
 
     def descend(self) -> None:
         """Slices of steps until the run ends; Newton's method where they no longer help."""
-        slice_length, judged = 1000, math.inf
+        slice_length, judged = FIRST_SLICE, math.inf
         while True:
             end, steps, seconds = self.steps(slice_length)
             primal, dual = self.line.bounds()
@@ -326,17 +326,17 @@ class Descent:
                     return self.newton()
                 judged = gap
                 self.line.core.begin()
-            self.look_after_rows()
+            self.look_after_rows(steps)
             if self.crawls(primal - dual):
                 return self.newton()
-            if seconds < SLICE / 2 and steps == slice_length:
+            if steps == slice_length and (steps < 1000 or seconds < SLICE / 2):
                 slice_length *= 2
 
-    def look_after_rows(self) -> None:
-        """Makes the whole Gram matrix once single rows have cost as much."""
+    def look_after_rows(self, steps: int) -> None:
+        """Makes the whole Gram matrix where that pays."""
         source = self.line.problem.source
-        if isinstance(source, PartialSource) and source.wants_filling:
-            source.fill(self.line.pool)
+        if isinstance(source, PartialSource):
+            source.fill_if_cheaper(steps, self.line.pool)
         elif isinstance(source, CachedSource):
             source.warn_if_too_small()
 
