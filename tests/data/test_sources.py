@@ -13,15 +13,13 @@ import scipy.sparse as sp
 
 from maxmargin import data
 from maxmargin.data import DataError
-from maxmargin.data.stream import table_sources, text_sources
 
 from .test_store import whole
 
 
 @pytest.fixture
 def small_pieces(monkeypatch):
-    monkeypatch.setattr(text_sources.pieces, "__defaults__", (400,))
-    monkeypatch.setattr(table_sources, "BLOCK_BYTES", 2000)
+    monkeypatch.setitem(data.open_source.__kwdefaults__, "block_bytes", 1000)
     from maxmargin.data.formats import csv_text
 
     monkeypatch.setattr(csv_text, "_BLOCK", 400)

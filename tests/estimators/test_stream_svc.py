@@ -224,6 +224,20 @@ def test_memory_smaller_than_the_blocks_is_refused(rows):
         StreamSVC(memory=1 << 16).fit(source)
 
 
+@pytest.mark.parametrize("ending", ["svm", "csv", "parquet"])
+def test_blocks_of_files_adapt_to_the_memory(rows, tmp_path, ending):
+    X, y = rows
+    path = tmp_path / f"rows.{ending}"
+    X = X if ending == "svm" else X.toarray()
+    maxmargin.data.save(maxmargin.data.Dataset(X, y), path)
+    memory = 300_000
+    assert 6 * open_source(path).largest_block > memory
+    model = StreamSVC(C=0.1, memory=memory, deterministic=True).fit(path)
+    exact = LinearSVC(C=0.1, tol=1e-6).fit(X, y)
+    assert model.certificate_.relative_gap <= 1e-3
+    assert model.certificate_.primal <= exact.certificate_.primal * (1 + 1.1e-3)
+
+
 class Changing(ArraySource):
     """Labels that are others in the third pass."""
 

@@ -161,7 +161,8 @@ def fit(problem: Problem) -> Any:
             if problem.layout == "svm":
                 dataset.X = sp.csr_matrix(problem.X)
             data.save(dataset, path)
-            source = data.open_source(path, n_features=width_of_text(problem))
+            small = {"block_bytes": 1 << 12} if problem.kind.startswith("stream") else {}
+            source = data.open_source(path, n_features=width_of_text(problem), **small)
             return estimator.fit(source)
     X = given_matrix(problem) if problem.kind.endswith("-precomputed") else problem.rows
     more = {} if problem.kind != "rank" else {"qid": problem.qid}

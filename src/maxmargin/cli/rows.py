@@ -74,17 +74,21 @@ def read_shown(
         return how(source, choices, stage.see)
 
 
-def source_of(sources: list[str], choices: Choices) -> BlockSource:
+def source_of(sources: list[str], choices: Choices, **options: Any) -> BlockSource:
     """Rows of one or more files that are read block by block."""
     from maxmargin import data
 
-    return data.open_source(sources, text=getattr(choices, "text", None), **reading(choices))
+    text = getattr(choices, "text", None)
+    return data.open_source(sources, text=text, **reading(choices), **options)
 
 
 def read_labelled(source: str, choices: Choices, watch: Watch | None = None) -> Dataset:
     """Rows to train on: in memory, or left on disk where the kind or the user wants that."""
     if kinds.KINDS[choices.kind].streams:
-        return as_source(source, choices)
+        from maxmargin.training.stream import StreamPlan, blocks_within
+
+        memory = choices.memory or StreamPlan.memory
+        return as_source(source, choices, block_bytes=blocks_within(memory))
     in_memory = not choices.from_disk
     dataset = read(source, choices, watch) if in_memory else leave_on_disk(source, choices)
     labels_of(dataset)
@@ -103,11 +107,11 @@ def leave_on_disk(source: str, choices: Choices) -> Dataset:
     return dataset
 
 
-def as_source(source: str, choices: Choices) -> Dataset:
+def as_source(source: str, choices: Choices, **options: Any) -> Dataset:
     """A file as a source of blocks, labels and weights included: nothing of it is in memory."""
     from maxmargin.data import Dataset
 
-    rows = source_of([source], choices)
+    rows = source_of([source], choices, **options)
     return Dataset(
         cast(Any, rows),
         None,

@@ -28,12 +28,14 @@ def _is_path(item: Any) -> bool:
     return isinstance(item, (str, os.PathLike))
 
 
-def opened(X: Any, threads: int | None, n_features: int | None = None) -> BlockSource:
+def opened(
+    X: Any, threads: int | None, n_features: int | None = None, **options: Any
+) -> BlockSource:
     """The source that X names. With `n_features`, its rows must have, or can have, as many."""
     if hasattr(X, "blocks"):
         source = X
     else:
-        source = open_source(X, threads=threads)
+        source = open_source(X, threads=threads, **options)
         if source.index_base is not None and n_features not in (None, source.d):
             # svmlight text may lack the last features
             source = open_source(X, threads=threads, n_features=n_features)

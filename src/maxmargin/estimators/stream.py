@@ -9,17 +9,19 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from maxmargin.data.features import feature_map
-from maxmargin.data.limits import parse_bytes
 from maxmargin.data.stream.array_source import ArraySource
 from maxmargin.data.stream.blocks import BlockSource, Strings
 from maxmargin.estimators.base import Probabilistic, WithIntercept, parameters
 from maxmargin.estimators.conventions import check_labels
 from maxmargin.estimators.regression import Regressor
 from maxmargin.estimators.sources import opened, refuse_beside
-from maxmargin.training.stream import StreamPlan, StreamRegressionPlan, train_stream
+from maxmargin.training.stream import (
+    StreamPlan,
+    StreamRegressionPlan,
+    blocks_within,
+    train_stream,
+)
 from maxmargin.training.targets import checked_weights
-
-SMALLEST_BLOCKS = 1 << 12
 
 
 @parameters
@@ -59,7 +61,7 @@ class OnStream(WithIntercept):
     def _source(self, X: Any, y: Any, sample_weight: Any) -> BlockSource:
         """The rows as a source of blocks, wherever they are."""
         if self._is_file(X, labelled=y is not None):
-            source = opened(X, None)
+            source = opened(X, None, block_bytes=blocks_within(self.memory))
             refuse_beside(source, y, "y", "labels")
             refuse_beside(source, sample_weight, "sample_weight", "weights")
             return source
@@ -69,7 +71,7 @@ class OnStream(WithIntercept):
             X, y = self._rows(X, y, **self._validation)
         self._check_targets(y)
         weight = checked_weights(sample_weight, len(y))
-        blocks = max(SMALLEST_BLOCKS, min(4 << 20, parse_bytes(self.memory) // 32))
+        blocks = blocks_within(self.memory)
         return ArraySource(X, np.asarray(y), weight=weight, block_bytes=blocks)
 
     def _is_file(self, X: Any, labelled: bool = False) -> bool:

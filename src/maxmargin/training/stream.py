@@ -23,7 +23,7 @@ from maxmargin.data.cpus import granted_cpus
 from maxmargin.data.errors import DataError
 from maxmargin.data.features import FeatureMap
 from maxmargin.data.limits import parse_bytes
-from maxmargin.data.stream.blocks import BlockSource
+from maxmargin.data.stream.blocks import BLOCK_BYTES, BlockSource
 from maxmargin.losses.pointwise import LossSpec
 from maxmargin.models.labels import pack_classes
 from maxmargin.models.stream import StreamModel, StreamRegressionModel
@@ -37,6 +37,8 @@ from maxmargin.training.regression import RegressionPlan
 from maxmargin.training.stream_packing import Labels, Packing, Values
 from maxmargin.training.targets import class_factors
 
+SMALLEST_BLOCKS = 1 << 12
+LEAST_BLOCKS = 32  # that fit in the memory, where the source can be cut so
 UNDER_WAY = 6  # blocks in memory beside the cache: read, packed, waiting, visited
 OTHER_VECTORS = 3  # as long as w, for each problem: the best one, the mean, rounding errors
 ALPHA_TYPES = ("float64", "float32")
@@ -224,6 +226,11 @@ def check_source(source: BlockSource, features: FeatureMap | None) -> None:
 
 
 # ---------------------------------------------------------------- memory
+
+
+def blocks_within(memory: int | float | str) -> int:
+    """How large blocks should be for a budget of memory."""
+    return max(SMALLEST_BLOCKS, min(BLOCK_BYTES, parse_bytes(memory) // LEAST_BLOCKS))
 
 
 def cache_budget(source: BlockSource, task: cached_loops.Task, plan: StreamPlan) -> int:

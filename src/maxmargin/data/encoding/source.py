@@ -96,9 +96,11 @@ def open_encoded(
     wanted: Wanted,
     encode: Options | TableEncoding | Literal["auto"],
     dtype: np.dtype,
+    block_bytes: int,
 ) -> EncodedSource | TableSource:
     """A table file of a kind, encoded as a model does it, or as its own rows ask for."""
     common: dict[str, Any] = {"dtype": dtype, "text": None, "any_columns": True}
+    common["block_bytes"] = block_bytes
     if encode == AS_THEY_ARE:
         return kind(path, wanted, **common)
     if isinstance(encode, TableEncoding):

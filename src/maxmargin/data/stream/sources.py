@@ -16,7 +16,7 @@ from maxmargin.data.formats.compression import Unpacked
 from maxmargin.data.formats.content import HEAD, UTF16_MARKS, Content
 from maxmargin.data.formats.reading import detect_format, float_type, refuse
 from maxmargin.data.stream.array_source import _of_dataset
-from maxmargin.data.stream.blocks import BlockSource
+from maxmargin.data.stream.blocks import BLOCK_BYTES, BlockSource
 from maxmargin.data.stream.fingerprints import as_bytes
 from maxmargin.data.stream.joined_source import JoinedSource
 from maxmargin.data.stream.text_sources import FastaSource, SvmlightSource, Width
@@ -44,6 +44,7 @@ def open_source(
     encode: Literal["auto"] | Options | TableEncoding | None = None,
     mapped: bool = False,
     threads: int | None = None,
+    block_bytes: int = BLOCK_BYTES,
 ) -> BlockSource:
     """Rows of one or more files, read block by block: no file is ever in memory as a whole.
 
@@ -71,6 +72,8 @@ def open_source(
         a file must not be cut short or written to while it is in use.
     threads : int, optional
         For parsing text. By default all CPUs this process may use.
+    block_bytes : int
+        Of a block, about: of text, or of numbers in a table. A row store has blocks of its own.
 
     Returns
     -------
@@ -96,6 +99,8 @@ def open_source(
         raise DataError(f"format is {format!r}; expected one of {', '.join(SOURCE_FORMATS)}")
     paths = _files(cast(Paths, source))
     wanted = Wanted(target, qid, weight, tuple(drop))
+    if block_bytes < 1:
+        raise DataError(f"block_bytes is {block_bytes}; expected at least 1")
     options = {"target": target, "qid": qid, "weight": weight, "text": text, "drop": drop or None}
     base = None if zero_based == "auto" else zero_based
 
@@ -105,11 +110,14 @@ def open_source(
             refuse(path, kind, **(options if kind == "svmlight" else {**options, "target": None}))
             refuse(path, kind, mapped=mapped or None)
             if kind == "svmlight":
-                return SvmlightSource(path, dtype=number, threads=threads)
+                return SvmlightSource(path, dtype=number, threads=threads, block_bytes=block_bytes)
             refuse(path, kind, zero_based=base, n_features=n_features)
-            return FastaSource(path, labelled=target is not False, threads=threads)
+            return FastaSource(
+                path, labelled=target is not False, threads=threads, block_bytes=block_bytes
+            )
         refuse(path, kind, zero_based=base)
-        return _table(path, kind, wanted, number, text, mapped, None if text else encode)
+        encoding = None if text else encode
+        return _table(path, kind, wanted, number, text, mapped, encoding, block_bytes)
 
     sources = [opened(path) for path in paths]
     _agree_on_columns(sources, base, n_features)
@@ -130,6 +138,7 @@ def _table(
     text: str | None,
     mapped: bool,
     encode: Any,
+    block_bytes: int,
 ) -> BlockSource:
     if kind == "arrow":
         from maxmargin.data.store import store  # it needs pyarrow, which is slow to import
@@ -147,10 +156,10 @@ def _table(
         "arrow": table_sources.ArrowSource,
     }
     if encode is None:
-        return makers[kind](path, wanted, dtype=dtype, text=text)
+        return makers[kind](path, wanted, dtype=dtype, text=text, block_bytes=block_bytes)
     from maxmargin.data.encoding.source import open_encoded
 
-    return open_encoded(makers[kind], path, wanted, encode, dtype)
+    return open_encoded(makers[kind], path, wanted, encode, dtype, block_bytes)
 
 
 def _agree_on_columns(sources: list[Any], zero_based: bool | None, n_features: int | None) -> None:

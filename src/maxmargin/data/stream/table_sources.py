@@ -56,8 +56,9 @@ class TableSource(ABC):
         text: str | None,
         any_columns: bool = False,
         encoding: TableEncoding | None = None,
+        block_bytes: int = BLOCK_BYTES,
     ) -> None:
-        self._file = WatchedFile(path)
+        self._file, self._block_bytes = WatchedFile(path), block_bytes
         self._any_columns = any_columns  # they may hold anything: they are to be encoded
         self._encoding = encoding  # of a model: it knows which columns it needs
         self._wanted, self._dtype, self._text = wanted, np.dtype(dtype), text
@@ -66,7 +67,6 @@ class TableSource(ABC):
         if self.n == 0:
             raise DataError(f"{self.name}: found no rows; expected at least one")
         self._check_columns()
-        self.largest_block = 0
         self.largest_block = self._measure()
 
     @property
@@ -127,12 +127,12 @@ class TableSource(ABC):
     @property
     def _rows_at_once(self) -> int:
         width = max(len(self._roles.features), 1) * self._dtype.itemsize
-        return max(1, BLOCK_BYTES // max(width, 256))
+        return max(1, self._block_bytes // max(width, 256))
 
     def _measure(self) -> int:
         if self._text is None or self._any_columns:
             return self._rows_at_once * (self.d * self._dtype.itemsize + 24)
-        return BLOCK_BYTES + max(block.X.letters.nbytes for block in self.blocks())  # type: ignore
+        return self._block_bytes + max(block.X.letters.nbytes for block in self.blocks())  # type: ignore
 
     def _check_columns(self) -> None:
         """Refuse columns of the wrong type before any row is read."""

@@ -21,7 +21,7 @@ from maxmargin import _core
 from maxmargin.data.cpus import granted_cpus
 from maxmargin.data.errors import DataError, other_rows
 from maxmargin.data.formats.pieces import ENTRY_END, LINE_END, pieces
-from maxmargin.data.stream.blocks import Block, Strings
+from maxmargin.data.stream.blocks import BLOCK_BYTES, Block, Strings
 from maxmargin.data.stream.fingerprints import WatchedFile
 from maxmargin.data.stream.reading_ahead import read_ahead
 
@@ -32,9 +32,11 @@ class TextSource(ABC):
     feature_names: list[str] | None = None
     index_base: int | None = None
 
-    def __init__(self, path: str | os.PathLike, ends: bytes, threads: int | None) -> None:
+    def __init__(
+        self, path: str | os.PathLike, ends: bytes, threads: int | None, block_bytes: int
+    ) -> None:
         self._file = WatchedFile(path)
-        self._ends = ends
+        self._ends, self._block_bytes = ends, block_bytes
         self._threads = threads or granted_cpus()
         self._lines: list[int] = []  # line ends in each piece
         self.n = 0
@@ -52,7 +54,7 @@ class TextSource(ABC):
         self._file.check_unchanged()
 
     def _pieces(self) -> Generator[np.ndarray, None, None]:
-        return read_ahead(pieces(self.name, self._ends))
+        return read_ahead(pieces(self.name, self._ends, self._block_bytes))
 
     def _check_some(self) -> None:
         if self.n == 0:
@@ -112,9 +114,14 @@ class SvmlightSource(TextSource):
     kind = "csr"
 
     def __init__(
-        self, path: str | os.PathLike, *, dtype: np.dtype, threads: int | None = None
+        self,
+        path: str | os.PathLike,
+        *,
+        dtype: np.dtype,
+        threads: int | None = None,
+        block_bytes: int = BLOCK_BYTES,
     ) -> None:
-        super().__init__(path, LINE_END, threads)
+        super().__init__(path, LINE_END, threads, block_bytes)
         self._read = (
             _core.read_svmlight_float32 if dtype == np.float32 else _core.read_svmlight_float64
         )
@@ -166,9 +173,14 @@ class FastaSource(TextSource):
     d = 0
 
     def __init__(
-        self, path: str | os.PathLike, *, labelled: bool = True, threads: int | None = None
+        self,
+        path: str | os.PathLike,
+        *,
+        labelled: bool = True,
+        threads: int | None = None,
+        block_bytes: int = BLOCK_BYTES,
     ) -> None:
-        super().__init__(path, ENTRY_END, threads)
+        super().__init__(path, ENTRY_END, threads, block_bytes)
         self._labelled = labelled
         self._label_kind = 0  # the first of LABEL_KINDS that fits all
         self._scanned = False
