@@ -12,6 +12,7 @@ import maxmargin
 from maxmargin import LinearSVC, StreamSVC
 from maxmargin.data import ArraySource, open_source
 from maxmargin.data.errors import DataError
+from maxmargin.solvers.streaming.progress import SlowProgress
 
 N = 3000
 
@@ -236,6 +237,21 @@ def test_blocks_of_files_adapt_to_the_memory(rows, tmp_path, ending):
     exact = LinearSVC(C=0.1, tol=1e-6).fit(X, y)
     assert model.certificate_.relative_gap <= 1e-3
     assert model.certificate_.primal <= exact.certificate_.primal * (1 + 1.1e-3)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("memory", ["1GB", "30KB"])
+def test_columns_of_unlike_scale_are_pointed_out(memory):
+    """Two raw columns, an age and an income: coordinate steps get nowhere, Newton needs a few."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(18, 80, 1000), rng.lognormal(10, 1, 1000)])
+    y = X[:, 0] / 40 + np.log(X[:, 1]) / 10 + 0.3 * rng.normal(size=1000) > 2.1
+    with pytest.warns(SlowProgress, match=r"unlike scale.*LinearSVC\(\)\.fit\(path\)"):
+        model = StreamSVC(memory=memory).fit(X, y)
+    assert model.certificate_.status == "max_iter"
+    assert model.n_iter_ < 1000
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    assert StreamSVC(memory=memory).fit(scaled, y).certificate_.status == "optimal"
 
 
 class Changing(ArraySource):

@@ -12,6 +12,7 @@ cache, blocks under way, and the cache.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,6 +33,7 @@ from maxmargin.problem import Progress, Solution
 from maxmargin.solvers.common.run import catch_interrupts
 from maxmargin.solvers.streaming import cached_loops
 from maxmargin.solvers.streaming.checkpoint import Checkpoints, resume
+from maxmargin.solvers.streaming.progress import SlowProgress, hardly_falls
 from maxmargin.solvers.streaming.state import State
 from maxmargin.training.regression import RegressionPlan
 from maxmargin.training.stream_packing import Labels, Packing, Values
@@ -178,8 +180,30 @@ def train_stream(source: BlockSource, plan: StreamPlan) -> TrainedStream:
         solutions = cached_loops.solve(task, settings, options, state, pool)
         if checkpoints is not None:
             checkpoints.write(state)
+    say_if_slow(solutions, "LinearSVR" if aim.classes is None else "LinearSVC", features)
     model = _model(source, plan, features, aim.classes, solutions)
     return TrainedStream(model, solutions)
+
+
+def say_if_slow(solutions: list[Solution], other: str, features: FeatureMap | None) -> None:
+    """What to do about a gap that passes hardly change: most often columns are of unlike scale."""
+    slow = [solution.certificate for solution in solutions if hardly_falls(solution.history)]
+    if not slow:
+        return
+    kind = "regression" if other == "LinearSVR" else "linear"
+    advice = "scale the columns to similar size"
+    if features is None:
+        advice += (
+            f", or use {other}().fit(path) (train --kind {kind} --from-disk), whose Newton steps "
+            "do not depend on scale"
+        )
+    warnings.warn(
+        f"the gap hardly falls from pass to pass: after {slow[0].n_iter} it is "
+        f"{max(c.relative_gap for c in slow):.2g} of the objective. Most often columns are of very "
+        f"unlike scale: {advice}",
+        SlowProgress,
+        stacklevel=3,
+    )
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ from maxmargin.losses.pointwise import LossSpec
 from maxmargin.problem import Settings, Solution, Status
 from maxmargin.solvers.common.run import Run
 from maxmargin.solvers.common.vectors import inner
-from maxmargin.solvers.streaming.progress import StreamProgress
+from maxmargin.solvers.streaming.progress import StreamProgress, hardly_falls
 from maxmargin.solvers.streaming.reader import Reader
 from maxmargin.solvers.streaming.state import State
 
@@ -291,6 +291,10 @@ class Trainer:
                 self.loops.set_finished(k)
         self.since_check, self.near = 0, False
         self.record()
+        for k in self.run.open_problems() if self.settings.max_iter is None else ():
+            if hardly_falls(self.run.histories[k]):
+                self.run.end(Status.MAX_ITER, k)
+                self.loops.set_finished(k)
 
     # ------------------------------------------------------------ ends
 
