@@ -203,6 +203,9 @@ void bind_svmlight(nb::module_& m) {
         "(rows, entries at most, line ends, least index or None, one past the largest index)");
   m.def("read_fasta", &read_fasta_text, nb::arg("text").noconvert(), nb::arg("labelled"),
         "(letters, starts, labels, label starts)");
+  m.def(
+      "has_fasta_label", [](In<std::uint8_t> text) { return has_fasta_label(text_of(text)); },
+      nb::arg("text").noconvert(), "whether the first header holds a label");
 }
 
 }  // namespace

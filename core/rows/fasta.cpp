@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstring>
 #include <string>
 
 #include "base/check.hpp"
@@ -15,6 +14,9 @@ constexpr std::string_view kKeys[] = {"label", "class", "target", "y"};
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 bool parts_fields(char c) { return is_blank(c) || c == ',' || c == ';' || c == '|'; }
+
+// Lower case marks repeats, and means the same letter.
+std::uint8_t upper(char c) { return static_cast<std::uint8_t>(c >= 'a' && c <= 'z' ? c - 32 : c); }
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
@@ -107,8 +109,9 @@ class Reader {
     const std::string_view label = label_of(header);
     if (label.empty())
       fail(line_, "found the header " + shown(header) +
-                      "; expected a label in it, as label=-1, or a number as its last field; add "
-                      "one to every header");
+                      "; expected a label in it, as label=-1, or a number as its last field, as "
+                      "in the header before; add one to every header, or leave labels alone "
+                      "(--target none)");
     rows_.labels.insert(rows_.labels.end(), label.begin(), label.end());
     rows_.label_starts.push_back(static_cast<std::int32_t>(rows_.labels.size()));
   }
@@ -121,7 +124,7 @@ class Reader {
     if (!plain)
       fail(line_, "found " + shown(letters) +
                       "; expected letters without blanks or special characters; correct the line");
-    std::memcpy(rows_.letters.data() + size_, letters.data(), letters.size());
+    std::transform(letters.begin(), letters.end(), rows_.letters.data() + size_, upper);
     size_ += letters.size();
   }
 
@@ -142,5 +145,11 @@ class Reader {
 }  // namespace
 
 FastaRows read_fasta(std::string_view text, bool labelled) { return Reader(text, labelled).rows(); }
+
+bool has_fasta_label(std::string_view text) {
+  const std::size_t begin = text.find('>');
+  if (begin == text.npos) return false;
+  return !label_of(trimmed(text.substr(begin + 1, text.find('\n', begin) - begin - 1))).empty();
+}
 
 }  // namespace maxmargin

@@ -7,6 +7,7 @@
 // The label stands in the header: after `label`, `class`, `target` or `y` (in any case) and '=' or
 // ':'; without such a key it is the last field, if that is a number (">site 7|+1"). Fields are
 // parted by blanks, ',', ';' or '|'. Blank lines, and lines that begin with ';', are skipped.
+// Letters in lower case (masked repeats) become those in upper case.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -26,5 +27,8 @@ struct FastaRows {
 // Throws InvalidInput with "LINE: found ...; expected ...; remedy" for the first fault. Without
 // `labelled`, headers are not looked at and labels stay empty.
 FastaRows read_fasta(std::string_view text, bool labelled);
+
+// Whether the first header of a text holds a label.
+bool has_fasta_label(std::string_view text);
 
 }  // namespace maxmargin

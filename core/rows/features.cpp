@@ -7,26 +7,16 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "rows/hashing.hpp"
 
 namespace maxmargin {
 
 namespace {
 
-// A bijection of 64 bits that spreads neighbours (the finaliser of splitmix64).
-std::uint64_t mixed(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-  return z ^ (z >> 31);
-}
+std::string named(const PackedRow& row) { return "row " + std::to_string(row.id); }
 
-// A hashed feature: place by the low bits, sign by the highest.
-void emit(std::uint64_t key, double value, int bits, Expanded& out) {
-  const std::uint64_t h = mixed(key);
-  out.indices.push_back(static_cast<std::uint32_t>(h & ((std::uint64_t{1} << bits) - 1)));
-  out.values.push_back((h >> 63) != 0 ? -value : value);
-}
+}  // namespace
 
-// Adds up what fell into one place, in increasing order of places.
 void merge(Expanded& out) {
   const std::size_t count = out.indices.size();
   std::vector<std::pair<std::uint32_t, double>> sorted(count);
@@ -52,10 +42,6 @@ void to_length_one(Expanded& out) {
   for (double& value : out.values) value *= scale;
 }
 
-std::string named(const PackedRow& row) { return "row " + std::to_string(row.id); }
-
-}  // namespace
-
 // ---------------------------------------------------------------- weighted degree
 
 double WeightedDegree::dimensions(std::size_t letters, std::size_t length, std::size_t degree) {
@@ -66,17 +52,15 @@ double WeightedDegree::dimensions(std::size_t letters, std::size_t length, std::
   return sum;
 }
 
-WeightedDegree::WeightedDegree(const std::uint8_t* alphabet, std::size_t letters,
-                               std::size_t length, std::size_t degree, int bits)
-    : letters_(letters), length_(length), degree_(degree), bits_(bits) {
-  check(letters >= 1 && letters <= 256, "an alphabet has 1 to 256 letters");
+WeightedDegree::WeightedDegree(const Alphabet& alphabet, std::size_t length, std::size_t degree,
+                               int bits)
+    : code_of_(alphabet), letters_(alphabet.size()), length_(length), degree_(degree), bits_(bits) {
+  const std::size_t letters = letters_;
   check(degree >= 1 && degree <= length, "the degree must be between 1 and the length of strings");
   check(std::pow(static_cast<double>(letters), static_cast<double>(degree)) < 9e18,
         "too many substrings of this degree: take a lower degree");
   check(bits > 0 || dimensions(letters, length, degree) < 4294967294.0,
         "too many features for places of their own: hash them");
-  code_of_.fill(-1);
-  for (std::size_t a = 0; a < letters; ++a) code_of_[alphabet[a]] = static_cast<std::int16_t>(a);
   const double K = static_cast<double>(degree);
   double squared = 0;
   std::uint64_t next = 0, size = 1;
@@ -93,27 +77,20 @@ WeightedDegree::WeightedDegree(const std::uint8_t* alphabet, std::size_t letters
   d_ = bits > 0 ? std::size_t{1} << bits : next;
 }
 
-void WeightedDegree::check_text(const std::uint8_t* text, std::size_t count,
-                                const std::string& name) const {
+void WeightedDegree::check_length(std::size_t count, const std::string& name) const {
   if (count != length_)
     throw InvalidInput(name + " is a string of " + std::to_string(count) + " letters; expected " +
                        std::to_string(length_) + ", as in the rows before");
-  for (std::size_t p = 0; p < length_; ++p)
-    if (code_of_[text[p]] < 0)
-      throw InvalidInput(name + " has the letter '" + std::string(1, char(text[p])) + "' (byte " +
-                         std::to_string(text[p]) + ") at position " + std::to_string(p) +
-                         ", which is not in the alphabet: name all letters "
-                         "with alphabet=..., or remove such rows");
 }
 
 void WeightedDegree::expand(Form form, const PackedRow& row, Expanded& out) const {
   check(form == Form::text, "the weighted degree kernel is for strings, and these are numbers");
   const std::uint8_t* text = row.values<std::uint8_t>();
-  check_text(text, row.count, named(row));
+  check_length(row.count, named(row));
   for (std::size_t p = 0; p < length_; ++p) {
     const std::size_t most = std::min(degree_, length_ - p);
     std::uint64_t code = 0;
-    for (std::size_t k = 0; k < most; ++k) {
+    for (std::size_t k = 0; k < most && code_of_[text[p + k]] >= 0; ++k) {
       code = code * letters_ + static_cast<std::uint64_t>(code_of_[text[p + k]]);
       const std::uint64_t feature = offset_[k] + p * size_[k] + code;
       if (bits_ > 0) {
@@ -177,9 +154,27 @@ void Ngrams::expand(Form form, const PackedRow& row, Expanded& out) const {
   to_length_one(out);
 }
 
-// ---------------------------------------------------------------- pairs of numbers
+// ---------------------------------------------------------------- numbers
 
 namespace {
+
+// f(values, indices) of a row of numbers; dense rows have no indices.
+template <class F>
+void with_numbers(Form form, const PackedRow& row, F f) {
+  const std::uint32_t* none = nullptr;
+  switch (form) {
+    case Form::dense32:
+      return f(row.values<float>(), none);
+    case Form::dense64:
+      return f(row.values<double>(), none);
+    case Form::sparse32:
+      return f(row.values<float>(), row.indices<float>());
+    case Form::sparse64:
+      return f(row.values<double>(), row.indices<double>());
+    case Form::text:
+      throw InvalidInput("these features are made of numbers, and the rows are strings");
+  }
+}
 
 template <class Value>
 void pairs_of(const Value* x, const std::uint32_t* j, std::size_t count, int bits, Expanded& out) {
@@ -201,42 +196,47 @@ void pairs_of(const Value* x, const std::uint32_t* j, std::size_t count, int bit
 }  // namespace
 
 void Pairs::expand(Form form, const PackedRow& row, Expanded& out) const {
-  switch (form) {
-    case Form::dense32:
-      pairs_of(row.values<float>(), nullptr, row.count, bits_, out);
-      break;
-    case Form::dense64:
-      pairs_of(row.values<double>(), nullptr, row.count, bits_, out);
-      break;
-    case Form::sparse32:
-      pairs_of(row.values<float>(), row.indices<float>(), row.count, bits_, out);
-      break;
-    case Form::sparse64:
-      pairs_of(row.values<double>(), row.indices<double>(), row.count, bits_, out);
-      break;
-    case Form::text:
-      throw InvalidInput("pairs of features are for numbers, and these rows are strings");
-  }
+  with_numbers(form, row, [&](auto x, auto j) { pairs_of(x, j, row.count, bits_, out); });
   merge(out);
 }
 
-ExpandedBlock expand_block(const PackedBlock& block, const Format& format) {
+void Hashed::expand(Form form, const PackedRow& row, Expanded& out) const {
+  with_numbers(form, row, [&](auto x, auto j) {
+    for (std::size_t q = 0; q < row.count; ++q)
+      if (x[q] != 0) emit(j ? j[q] : q, static_cast<double>(x[q]), bits_, out);
+  });
+  merge(out);
+}
+
+ExpandedBlock expand_block(const PackedBlock& block, const Format& format, Pool& pool) {
+  const std::size_t parts = pieces(block.n(), 64);
+  std::vector<ExpandedBlock> made(parts);
+  pool.run(parts, [&](std::size_t k) {
+    const Range range = part_of(block.n(), parts, k);
+    Expanded row;
+    std::vector<std::size_t> order;
+    for (std::size_t r = range.begin; r < range.end; ++r) {
+      row.clear();
+      format.map->expand(format.form, block.row(r), row);
+      order.resize(row.indices.size());
+      for (std::size_t q = 0; q < order.size(); ++q) order[q] = q;
+      if (!std::is_sorted(row.indices.begin(), row.indices.end()))
+        std::sort(order.begin(), order.end(),
+                  [&](std::size_t a, std::size_t b) { return row.indices[a] < row.indices[b]; });
+      for (const std::size_t q : order) {
+        made[k].indices.push_back(static_cast<std::int32_t>(row.indices[q]));
+        made[k].values.push_back(row.values[q]);
+      }
+      made[k].starts.push_back(static_cast<std::int64_t>(made[k].indices.size()));
+    }
+  });
   ExpandedBlock all;
   all.starts.push_back(0);
-  Expanded row;
-  std::vector<std::size_t> order;
-  for (std::size_t r = 0; r < block.n(); ++r) {
-    row.clear();
-    format.map->expand(format.form, block.row(r), row);
-    order.resize(row.indices.size());
-    for (std::size_t q = 0; q < order.size(); ++q) order[q] = q;
-    std::sort(order.begin(), order.end(),
-              [&](std::size_t a, std::size_t b) { return row.indices[a] < row.indices[b]; });
-    for (const std::size_t q : order) {
-      all.indices.push_back(row.indices[q]);
-      all.values.push_back(row.values[q]);
-    }
-    all.starts.push_back(static_cast<std::int64_t>(all.indices.size()));
+  for (const ExpandedBlock& part : made) {
+    const std::int64_t before = all.starts.back();
+    for (const std::int64_t end : part.starts) all.starts.push_back(before + end);
+    all.indices.insert(all.indices.end(), part.indices.begin(), part.indices.end());
+    all.values.insert(all.values.end(), part.values.begin(), part.values.end());
   }
   return all;
 }

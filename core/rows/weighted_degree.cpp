@@ -1,4 +1,4 @@
-// Scores of many strings by the weighted degree features, position by position.
+// Products of many strings with weighted degree features, position by position.
 //
 // At position p a string has one feature a length k, and its share of the score is
 //
@@ -6,7 +6,11 @@
 //
 // For words of m letters that sum is a table of A^m numbers, made once for all strings. It stays in
 // a second-level cache, where single strings would read all over w. Longer substrings are looked
-// up. Sums go in the same order whatever m is.
+// up. Sums go in the same order whatever m is. Strings with letters that are not in the alphabet
+// are scored one by one.
+//
+// The other product goes the way back: at each position numbers are added up by words of m letters,
+// and the sums of longer words are those of shorter ones.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -86,24 +90,98 @@ void WeightedDegree::score_chunk(const std::uint8_t* const* texts, std::size_t n
   }
 }
 
+bool WeightedDegree::has_unknown(const std::uint8_t* text) const {
+  return std::any_of(text, text + length_,
+                     [&](std::uint8_t letter) { return code_of_[letter] < 0; });
+}
+
+double WeightedDegree::score_letters(const std::uint8_t* text, const double* w) const {
+  double sum = 0;
+  for (std::size_t p = 0; p < length_; ++p) {
+    const std::size_t most = std::min(degree_, length_ - p);
+    std::size_t word = 0;
+    for (std::size_t k = 0; k < most && code_of_[text[p + k]] >= 0; ++k) {
+      word = word * letters_ + static_cast<std::size_t>(code_of_[text[p + k]]);
+      sum += value_[k] * w[offset_[k] + p * size_[k] + word];
+    }
+  }
+  return sum;
+}
+
 void WeightedDegree::score(const std::uint8_t* letters, const std::int64_t* starts, std::size_t n,
                            const double* w, double* scores, Pool& pool) const {
   check(bits_ == 0, "hashed features have no places by position");
   for (std::size_t begin = 0; begin < n; begin += kChunkRows) {
     const std::size_t count = std::min(kChunkRows, n - begin), parts = pieces(count, kRowsPerTask);
-    std::vector<const std::uint8_t*> texts(count);
+    std::vector<char> apart(count);
     pool.run(parts, [&](std::size_t part) {
       const Range range = part_of(count, parts, part);
       for (std::size_t r = range.begin; r < range.end; ++r) {
         const std::int64_t from = starts[begin + r], to = starts[begin + r + 1];
-        texts[r] = letters + from;
-        check_text(texts[r], static_cast<std::size_t>(to - from),
-                   "row " + std::to_string(begin + r));
-        scores[begin + r] = 0;
+        check_length(static_cast<std::size_t>(to - from), "row " + std::to_string(begin + r));
+        apart[r] = has_unknown(letters + from);
+        if (apart[r]) scores[begin + r] = score_letters(letters + from, w);
       }
     });
-    score_chunk(texts.data(), count, w, scores + begin, pool);
+    std::vector<const std::uint8_t*> texts;
+    for (std::size_t r = 0; r < count; ++r)
+      if (!apart[r]) texts.push_back(letters + starts[begin + r]);
+    std::vector<double> sums(texts.size());
+    score_chunk(texts.data(), texts.size(), w, sums.data(), pool);
+    for (std::size_t r = 0, next = 0; r < count; ++r)
+      if (!apart[r]) scores[begin + r] = sums[next++];
   }
+}
+
+// What the strings add to the features of one position; `table` has room for the words of `depth`
+// letters.
+void WeightedDegree::add_at(const std::uint8_t* const* texts, std::size_t n, const double* v,
+                            std::size_t position, std::size_t depth, std::vector<double>& table,
+                            double* a) const {
+  const std::size_t most = std::min(degree_, length_ - position), in_table = std::min(depth, most);
+  std::vector<std::size_t> first(in_table + 1);  // of the words of 0 .. in_table letters
+  for (std::size_t k = 0, next = 0; k <= in_table; ++k) {
+    first[k] = next;
+    next += k == 0 ? 1 : size_[k - 1];
+  }
+  std::fill(table.begin(), table.end(), 0.0);
+  for (std::size_t r = 0; r < n; ++r) {
+    if (v[r] == 0) continue;
+    const std::uint8_t* text = texts[r] + position;
+    std::size_t word = 0, known = 0;
+    for (; known < most && code_of_[text[known]] >= 0; ++known) {
+      word = word * letters_ + static_cast<std::size_t>(code_of_[text[known]]);
+      if (known >= in_table)
+        a[offset_[known] + position * size_[known] + word] += value_[known] * v[r];
+      if (known + 1 == in_table) table[first[in_table] + word] += v[r];
+    }
+    if (known < in_table) table[first[known] + word] += v[r];
+  }
+  for (std::size_t k = in_table; k-- > 0;) {
+    double* level = a + offset_[k] + position * size_[k];
+    for (std::size_t word = 0; word < size_[k]; ++word) {
+      const double sum = table[first[k + 1] + word];
+      if (sum == 0) continue;
+      level[word] += value_[k] * sum;
+      table[first[k] + word / letters_] += sum;
+    }
+  }
+}
+
+void WeightedDegree::add(const std::uint8_t* letters, const std::int64_t* starts, std::size_t n,
+                         const double* v, double* a, Pool& pool) const {
+  check(bits_ == 0, "hashed features have no places by position");
+  std::size_t depth = 0, room = 1;
+  while (depth < degree_ && size_[depth] <= std::min(2 * n, kMostTable)) room += size_[depth++];
+  std::vector<const std::uint8_t*> texts(n);
+  for (std::size_t r = 0; r < n; ++r) {
+    check_length(static_cast<std::size_t>(starts[r + 1] - starts[r]), "row " + std::to_string(r));
+    texts[r] = letters + starts[r];
+  }
+  pool.run(length_, [&](std::size_t position) {
+    std::vector<double> table(room);
+    add_at(texts.data(), n, v, position, depth, table, a);
+  });
 }
 
 }  // namespace maxmargin

@@ -225,7 +225,7 @@ Answer strings(const Data&, Pool& pool) {
   const std::vector<double> w(format.width(), 0.5);
   Answer scores(2);
   score_block(block, format, w.data(), scores.data(), pool);
-  const ExpandedBlock expanded = expand_block(block, format);
+  const ExpandedBlock expanded = expand_block(block, format, pool);
   scores.insert(scores.end(), expanded.values.begin(), expanded.values.end());
   return scores;
 }

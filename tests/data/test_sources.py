@@ -217,9 +217,28 @@ def test_faults_of_fasta_name_their_line(tmp_path, text, message):
 def test_fasta_may_have_no_labels(tmp_path):
     path = tmp_path / "rows.fa"
     path.write_text(">a\nACGT\n>b\nAC\n")
-    (block,) = data.open_source(path, target=False).blocks()
-    assert block.y is None
-    assert block.X.starts.tolist() == [0, 4, 6]
+    for options in ({}, {"target": False}):
+        (block,) = data.open_source(path, **options).blocks()
+        assert block.y is None
+        assert block.X.starts.tolist() == [0, 4, 6]
+
+
+def test_fasta_folds_masked_letters_and_keeps_unknown_ones(tmp_path):
+    path = tmp_path / "rows.fa"
+    path.write_text(">a\nACgtN\nnn-*\n")
+    (block,) = data.open_source(path).blocks()
+    assert block.X.letters.tobytes() == b"ACGTNNN-*"
+
+
+def test_two_files_are_two_classes(tmp_path, small_pieces):
+    for name, n in (("a.fa", 30), ("b.fa", 50)):
+        (tmp_path / name).write_text("".join(f">s{k}\nACGT\n" for k in range(n)))
+    source = data.open_two_classes(tmp_path / "a.fa", tmp_path / "b.fa")
+    X, y, *_ = whole(source)
+    assert y.tolist() == [1] * 30 + [-1] * 50
+    assert len(X) == source.n == 80
+    other = data.open_two_classes(tmp_path / "b.fa", tmp_path / "a.fa")
+    assert other.fingerprint != source.fingerprint
 
 
 def test_several_files_and_globs_are_one_source(tmp_path, small_pieces):

@@ -53,7 +53,7 @@ def test_sets_of_rows_give_the_iterations_that_planes_give(
         solution = bundle.solve(rows, loss, Settings(tol=1e-6), method)
         assert solution.certificate.status is Status.OPTIMAL
         histories.append([(entry.primal, entry.dual) for entry in solution.history])
-    assert [getattr(planes, "_by_sets", False) for planes in kept] == [True, True, False]
+    assert [getattr(planes, "_forgotten", False) for planes in kept] == [True, True, False]
     assert not kept[0]._chunks and len(kept[0]) > 3  # no plane is kept twice
     for other in histories[:2]:
         np.testing.assert_allclose(other[:8], histories[2][:8], rtol=1e-9)
@@ -65,7 +65,7 @@ def test_the_answer_is_the_optimum_and_the_bound_below_it(problem, method, kept,
     X, y, weight = problem
     solution = svm.solve(method, X, y, 10.0, weight=weight, tol=1e-8)
     best = svm.solve("dual", X, y, 10.0, weight=weight, tol=1e-9).certificate
-    assert kept and kept[0]._by_sets
+    assert kept and kept[0]._forgotten
     certificate = solution.certificate
     assert certificate.primal == pytest.approx(svm.primal(X, y, solution.w, 10.0 * weight))
     assert certificate.dual <= best.primal * (1 + 1e-12)
@@ -79,7 +79,10 @@ def test_sets_follow_when_idle_planes_are_dropped(kept, monkeypatch, svm):
     X, y = svm.blobs(300, 310, sparse=True)
     solution = svm.solve("cpa", X, y, 1.0, tol=1e-6)
     (planes,) = kept
-    assert planes._by_sets and len(planes) == len(planes._sets) < solution.certificate.n_iter
+    assert (
+        planes._forgotten
+        and len(planes) == len(planes._made_by._sets) < solution.certificate.n_iter
+    )
     assert solution.certificate.status is Status.OPTIMAL
 
 

@@ -1,8 +1,9 @@
 """Where rows come from: arrays in memory, and files of every common format.
 
 `open` reads svmlight/LIBSVM text, CSV, Parquet and Arrow, compressed or not; `save` writes them.
-`open_source` reads the same, and strings in FASTA files, block by block; `write_store` turns them
-into a row store, which is read at disk speed again and again.
+`open_source` reads the same, and strings in FASTA files, block by block, `open_two_classes` two
+files of a class each; `write_store` turns them into a row store, which is read at disk speed again
+and again.
 """
 
 from typing import Any
@@ -16,7 +17,7 @@ from maxmargin.data.formats.reading import open
 from maxmargin.data.formats.writing import save
 from maxmargin.data.stream.array_source import ArraySource
 from maxmargin.data.stream.blocks import Block, BlockSource, Strings
-from maxmargin.data.stream.sources import open_source
+from maxmargin.data.stream.sources import open_source, open_two_classes
 
 __all__ = [
     "ArrayRows",
@@ -31,6 +32,7 @@ __all__ = [
     "load_demo",
     "open",
     "open_source",
+    "open_two_classes",
     "save",
     "write_atomically",
     "write_store",

@@ -1,11 +1,13 @@
 """What is kept of a fit: models, their files, and exports for other systems."""
 
+import maxmargin.models.mapped  # noqa: F401  # its kinds
 from maxmargin.models.base import Model
 from maxmargin.models.cells import CellModel
 from maxmargin.models.files import load, load_model, register_estimator, save
 from maxmargin.models.kernel import KernelModel
 from maxmargin.models.kernel_regression import KernelRegressionModel
 from maxmargin.models.linear import LinearModel, MeasureModel
+from maxmargin.models.multi_label import MultiLabelModel
 from maxmargin.models.ordinal import OrdinalModel
 from maxmargin.models.ranking import RankModel
 from maxmargin.models.regression import RegressionModel
@@ -19,6 +21,7 @@ __all__ = [
     "LinearModel",
     "MeasureModel",
     "Model",
+    "MultiLabelModel",
     "OrdinalModel",
     "RankModel",
     "RegressionModel",

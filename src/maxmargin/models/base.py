@@ -172,6 +172,11 @@ class Labelling(Model):
 
     calibration: Calibration | None = stored(StoredCalibration(), None)
 
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether its scores are log-odds."""
+        return self.calibration is not None
+
     @abstractmethod
     def margins(self, X: Any, threads: int | None = None) -> np.ndarray:
         """What was trained: (n,) for two classes, else (n, k)."""
@@ -184,9 +189,7 @@ class Labelling(Model):
     def probabilities(self, X: Any, threads: int | None = None) -> np.ndarray:
         """The probability of each class, (n, k)."""
         if self.calibration is None:
-            raise ValueError(
-                "the model has no probabilities: train it with probability=True (--probability)"
-            )
+            raise ValueError("the model has no probabilities: train it with probability=True")
         return probabilities_of(self.decision_function(X, threads))
 
     def labels(self, scores: np.ndarray) -> np.ndarray:

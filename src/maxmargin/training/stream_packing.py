@@ -160,7 +160,9 @@ def _make_sense(labels: list[list[Any]] | None, n: int) -> bool:
 def labels_of(block: Block, name: str) -> np.ndarray:
     """The labels of a block's rows, which must be there and be equal to themselves."""
     if block.y is None:
-        raise ValueError(f"{name}: has no labels; training needs one for each row")
+        raise ValueError(
+            f"{name}: has no labels; training needs one for each row (of FASTA in its header)"
+        )
     y = np.asarray(block.y)
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         bad = int(np.flatnonzero(~np.isfinite(y))[0])

@@ -18,7 +18,8 @@ std::shared_ptr<const FeatureMap> map_of(std::uint8_t choice, std::size_t length
   const int bits = choice & 128 ? 6 : 0;
   switch (choice & 7) {
     case 0:
-      return std::make_shared<WeightedDegree>(alphabet, sizeof alphabet, length, degree, bits);
+      return std::make_shared<WeightedDegree>(Alphabet(alphabet, sizeof alphabet), length, degree,
+                                              bits);
     case 1:
       return std::make_shared<Ngrams>(Ngrams::Unit::word, degree, 1 + (choice >> 5));
     case 2:
@@ -35,7 +36,7 @@ void use(const PackedBlock& block, const Format& format, Pool& pool) {
   std::vector<double> scores(block.n());
   score_block(block, format, w.data(), scores.data(), pool);
   if (!format.map) return;
-  const ExpandedBlock expanded = expand_block(block, format);
+  const ExpandedBlock expanded = expand_block(block, format, pool);
   require(expanded.starts.size() == block.n() + 1, "n + 1 row starts");
   for (const std::int64_t j : expanded.indices)
     require(j >= 0 && static_cast<std::size_t>(j) < format.d(), "features lie within the width");

@@ -6,7 +6,7 @@ this module. A map of your own is a callable that takes the rows of a block (nda
 
 Where the expansion is done:
 
-    weighted degree, n-grams, pairs    by the core, each time a row is used: the cache holds compact
+    strings, n-grams, pairs, hashing   by the core, each time a row is used: the cache holds compact
                                        rows, so more of them
     random Fourier features, own maps  when a block is read: the cache holds what the map gave
 """
@@ -20,32 +20,44 @@ from typing import Any
 import numpy as np
 
 from maxmargin.data.features.base import FeatureMap, Stats
-from maxmargin.data.features.maps import (
-    CharNgrams,
-    Fourier,
-    Own,
-    Pairs,
+from maxmargin.data.features.mapped import MappedSource, mapped
+from maxmargin.data.features.maps import CharNgrams, Fourier, Hashing, Own, Pairs, WordNgrams
+from maxmargin.data.features.strings import (
+    Gappy,
+    Mismatch,
+    Spectrum,
     WeightedDegree,
-    WordNgrams,
+    WeightedDegreeShifts,
 )
 
 __all__ = [
     "CharNgrams",
     "FeatureMap",
     "Fourier",
+    "Gappy",
+    "Hashing",
+    "MappedSource",
+    "Mismatch",
     "Own",
     "Pairs",
+    "Spectrum",
     "Stats",
     "WeightedDegree",
+    "WeightedDegreeShifts",
     "WordNgrams",
     "feature_map",
+    "mapped",
     "unpack",
 ]
 
-MAPS: dict[str, type[FeatureMap]] = {
-    kind.name: kind for kind in (WeightedDegree, WordNgrams, CharNgrams, Pairs, Fourier)
-}
-_FIRST = {"weighted_degree": "degree", "word_ngrams": "n", "char_ngrams": "n", "pairs": "bits"}
+_KINDS: tuple[type[FeatureMap], ...] = (
+    *(WeightedDegree, WeightedDegreeShifts, Spectrum, Mismatch, Gappy),
+    *(WordNgrams, CharNgrams, Pairs, Hashing, Fourier),
+)
+MAPS = {kind.name: kind for kind in _KINDS}
+_FIRST = {"weighted_degree": "degree", "weighted_degree_shifts": "degree"}
+_FIRST |= dict.fromkeys(("spectrum", "mismatch", "gappy"), "k")
+_FIRST |= dict.fromkeys(("pairs", "hashing"), "bits")
 _TYPES: dict[str, Callable[[str], Any]] = {"alphabet": str, "gamma": float}
 
 

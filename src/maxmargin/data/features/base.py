@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows, view
+from maxmargin.data.cpus import granted_cpus
 from maxmargin.data.stream.blocks import Strings
 
 MOST_BITS = 31
@@ -63,13 +64,16 @@ class FeatureMap:
         """The expansion of cached rows; None if they are features already."""
         return None
 
-    def transform(self, X: Any) -> Any:
-        """All features of X as a CSR matrix or an array: for small data, and for tests."""
+    def transform(self, X: Any, pool: _core.Pool | None = None) -> Any:
+        """All features of X as a CSR matrix or an array."""
         X = self.transform_block(X)
         core = self.in_core(X.shape[1])
         if core is None:
             return X
-        parts = [_expanded(part, core) for part in _parts(X)]
+        pool = _core.Pool(granted_cpus()) if pool is None else pool
+        parts = [_expanded(part, core, pool) for part in _parts(X)]
+        if len(parts) == 1:
+            return parts[0]
         return sp.vstack(parts, format="csr") if parts else sp.csr_matrix((0, core.d))
 
     def scores(self, X: Any, coef: np.ndarray, pool: _core.Pool) -> np.ndarray:
@@ -118,9 +122,14 @@ def _packed(X: Any, core: _core.FeatureMap) -> tuple[_core.PackedBlock, _core.Fo
     return _core.pack_rows(rows, 0, codes, costs, format), format
 
 
-def _expanded(X: Any, core: _core.FeatureMap) -> sp.csr_matrix:
-    parts = _core.expand_block(*_packed(X, core))
-    return sp.csr_matrix(parts, shape=(X.shape[0], core.d))
+def _expanded(X: Any, core: _core.FeatureMap, pool: _core.Pool) -> sp.csr_matrix:
+    values, indices, starts = _core.expand_block(*_packed(X, core), pool)
+    made = sp.csr_matrix((values, indices, starts), shape=(X.shape[0], core.d))
+    made.has_canonical_format = True  # the core puts the features of a row in order
+    return made
 
 
-# ---------------------------------------------------------------- strings
+def check_whole(name: str, value: Any, least: int, most: int) -> None:
+    """Refuse anything but a whole number in its range."""
+    if type(value) is not int or not least <= value <= most:
+        raise ValueError(f"{name} must be a whole number from {least} to {most}; got {value!r}")

@@ -1,4 +1,4 @@
-"""The maps there are: weighted degree, n-grams, pairs, random Fourier features, and your own."""
+"""Maps of texts and numbers: n-grams, pairs, hashing, random Fourier features, and your own."""
 
 from __future__ import annotations
 
@@ -12,80 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import _core
-from maxmargin.data.features.base import MOST_BITS, FeatureMap, Stats
-from maxmargin.data.stream.blocks import Strings
-
-
-@dataclass(frozen=True)
-class WeightedDegree(FeatureMap):
-    """Weighted degree kernel on strings of one length: ``sum_k beta_k #{p : same substring}``.
-
-    The substring of length k = 1..degree at position p is one feature, of value sqrt(beta_k),
-    ``beta_k = 2 (K - k + 1) / (K (K + 1))``; rows are scaled to length 1.
-
-    Parameters
-    ----------
-    degree : int
-    alphabet : str, optional
-        All letters there may be; by default those found in the training rows.
-    bits : int
-        0: every feature has its own place, ``sum_k (L - k + 1) A^k`` in all. Else places are
-        hashed into 2^bits, with a sign.
-    length : int, optional
-        Of the strings; found in the training rows.
-    """
-
-    name: ClassVar[str] = "weighted_degree"
-    takes: ClassVar[tuple[str, ...]] = ("strings",)
-    needs_stats: ClassVar[bool] = True
-    degree: int = 8
-    alphabet: str | None = None
-    bits: int = 0
-    length: int | None = None
-
-    def __post_init__(self) -> None:
-        _check_whole("degree", self.degree, 1, 64)
-        _check_whole("bits", self.bits, 0, MOST_BITS)
-        if self.alphabet is not None and not (
-            isinstance(self.alphabet, str) and 1 <= len(set(self.alphabet)) == len(self.alphabet)
-        ):
-            raise ValueError(f"alphabet must be distinct letters; got {self.alphabet!r}")
-        if self.length is not None:
-            _check_whole("length", self.length, 1, 1 << 31)
-
-    def fitted(self, stats: Stats) -> WeightedDegree:
-        length = self.length if self.length is not None else stats.length
-        if length is not None and length < self.degree:
-            raise ValueError(
-                f"the strings have {length} letters, fewer than the degree {self.degree}: take a "
-                "lower degree"
-            )
-        found = bytes(np.flatnonzero(stats.letters).tolist()).decode("latin-1")
-        return replace(self, length=length, alphabet=self.alphabet or found)
-
-    def in_core(self, d: int) -> _core.WeightedDegree:
-        if self.length is None or self.alphabet is None:
-            raise ValueError(
-                "the map has seen no strings yet: call fitted(Stats().add(strings)) first"
-            )
-        letters = np.frombuffer(self.alphabet.encode("latin-1"), np.uint8)
-        wide = _core.WeightedDegree.dimensions(len(letters), self.length, self.degree)
-        if not self.bits and wide > 2**MOST_BITS:
-            raise ValueError(
-                f"degree {self.degree} on {self.length} letters of an alphabet of {len(letters)} "
-                f"has {wide:.3g} features: hash them (bits=24, say), take a lower degree, or name "
-                "a smaller alphabet"
-            )
-        return _core.WeightedDegree(letters, self.length, self.degree, self.bits)
-
-    def scores(self, X: Any, coef: np.ndarray, pool: _core.Pool) -> np.ndarray:
-        if self.bits or not isinstance(X, Strings):
-            return super().scores(X, coef, pool)
-        core = self.in_core(0)
-        scores = np.empty((X.shape[0], len(coef)), order="F")
-        for j, w in enumerate(coef):
-            core.score(X.letters, X.starts, w, scores[:, j], pool)
-        return scores
+from maxmargin.data.features.base import MOST_BITS, FeatureMap, Stats, check_whole
 
 
 @dataclass(frozen=True)
@@ -95,8 +22,8 @@ class _Ngrams(FeatureMap):
     bits: int = 20
 
     def __post_init__(self) -> None:
-        _check_whole("n", self.n, 1, 64)
-        _check_whole("bits", self.bits, 1, MOST_BITS)
+        check_whole("n", self.n, 1, 64)
+        check_whole("bits", self.bits, 1, MOST_BITS)
 
 
 @dataclass(frozen=True)
@@ -131,10 +58,25 @@ class Pairs(FeatureMap):
     bits: int = 20
 
     def __post_init__(self) -> None:
-        _check_whole("bits", self.bits, 1, MOST_BITS)
+        check_whole("bits", self.bits, 1, MOST_BITS)
 
     def in_core(self, d: int) -> _core.FeatureMap:
         return _core.Pairs(self.bits)
+
+
+@dataclass(frozen=True)
+class Hashing(FeatureMap):
+    """The numbers themselves in 2^bits hashed places, with a sign: many columns become fewer."""
+
+    name: ClassVar[str] = "hashing"
+    takes: ClassVar[tuple[str, ...]] = ("dense", "csr")
+    bits: int = 20
+
+    def __post_init__(self) -> None:
+        check_whole("bits", self.bits, 1, MOST_BITS)
+
+    def in_core(self, d: int) -> _core.FeatureMap:
+        return _core.Hashed(self.bits)
 
 
 @dataclass(frozen=True)
@@ -161,8 +103,8 @@ class Fourier(FeatureMap):
     phase: np.ndarray | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        _check_whole("n", self.n, 1, 1 << 24)
-        _check_whole("seed", self.seed, 0, 1 << 62)
+        check_whole("n", self.n, 1, 1 << 24)
+        check_whole("seed", self.seed, 0, 1 << 62)
         if not isinstance(self.gamma, numbers.Real) or not 0 < self.gamma <= sys.float_info.max:
             raise ValueError(f"gamma must be a positive number; got {self.gamma!r}")
 
@@ -215,8 +157,3 @@ class Own(FeatureMap):
             f"a model with a feature map of one's own ({self.function!r}) cannot be saved: a file "
             "holds no code. Apply the map to the data and train without it, or keep coef_"
         )
-
-
-def _check_whole(name: str, value: Any, least: int, most: int) -> None:
-    if type(value) is not int or not least <= value <= most:
-        raise ValueError(f"{name} must be a whole number from {least} to {most}; got {value!r}")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.data.errors import DataError
@@ -52,6 +54,24 @@ class JoinedSource:
         if self.kind != "csr" or X.shape[1] == self.d:
             return X
         return sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], self.d), copy=False)
+
+
+class LabelledSource:
+    """A source whose rows all have one label."""
+
+    def __init__(self, source: BlockSource, label: int) -> None:
+        self._source, self._label = source, label
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._source, name)
+
+    @property
+    def fingerprint(self) -> str:
+        return f"{self._source.fingerprint}:{self._label}"
+
+    def blocks(self) -> Iterator[Block]:
+        for block in self._source.blocks():
+            yield replace(block, y=np.full(block.n, self._label, np.int64))
 
 
 def _rest(block: Block) -> tuple[Any, Any, Any]:

@@ -24,12 +24,40 @@ from maxmargin.data.stream.blocks import Block, BlockSource
 GRAM_LANES = 8  # multiplications of a Gram matrix in the time of an entry of a product
 
 
+class ArrayBlock:
+    """The rows of a block, as products take them."""
+
+    def __init__(self, X: Any, bias: float) -> None:
+        self.X, self._view = X, view(X, bias)
+        self.n: int = X.shape[0]
+
+    def matvec(self, w: np.ndarray, out: np.ndarray, pool: _core.Pool) -> None:
+        """``out = X w``"""
+        _core.matvec(self._view, w, out, pool)
+
+    def rmatvec_onto(self, v: np.ndarray, a: np.ndarray, pool: _core.Pool) -> None:
+        """``a += X^T v``"""
+        _core.rmatvec_onto(self._view, v, a, pool)
+
+    def gram(self, h: np.ndarray, every: int, out: np.ndarray, pool: _core.Pool) -> None:
+        """``out = sum_i h_i x_i x_i^T``, of every so many rows that have h_i > 0."""
+        _core.gram(self._view, h, every, True, out, pool)
+
+
+def product_blocks(source: BlockSource, bias: float) -> Iterator[tuple[int, Any]]:
+    """The number of the first row of each block, and its rows as products take them."""
+    if hasattr(source, "product_blocks"):
+        yield from source.product_blocks(bias)
+    else:
+        for block in source.blocks():
+            yield block.first, ArrayBlock(block.X, bias)
+
+
 @dataclass(eq=False)
 class Product:
     """A product that waits for a pass; `add` takes in what one block contributes."""
 
-    add: Callable[[int, _core.Rows, _core.Pool], None]
-    take: Callable[[int, Any], None] = lambda first, X: None  # given the block itself
+    add: Callable[[int, Any, _core.Pool], None]
     done: bool = False
     error: BaseException | None = field(default=None)
 
@@ -87,11 +115,9 @@ class Passes:
     def _read_for(self, products: list[Product]) -> None:
         error: BaseException | None = None
         try:
-            for block in self.source.blocks():
-                rows = view(block.X, self.bias)
+            for first, rows in product_blocks(self.source, self.bias):
                 for product in products:
-                    product.add(block.first, rows, self.pool)
-                    product.take(block.first, block.X)
+                    product.add(first, rows, self.pool)
             self.count += 1
         except BaseException as raised:
             error = raised
@@ -128,8 +154,8 @@ class SourceRows:
     def matvec(self, w: np.ndarray) -> np.ndarray:
         p = np.empty(self.n)
 
-        def add(first: int, rows: _core.Rows, pool: _core.Pool) -> None:
-            _core.matvec(rows, w, p[first : first + rows.n], pool)
+        def add(first: int, rows: Any, pool: _core.Pool) -> None:
+            rows.matvec(w, p[first : first + rows.n], pool)
 
         self.passes.run(Product(add))
         return p
@@ -137,8 +163,8 @@ class SourceRows:
     def rmatvec(self, v: np.ndarray) -> np.ndarray:
         a = np.zeros(self.width)
 
-        def add(first: int, rows: _core.Rows, pool: _core.Pool) -> None:
-            _core.rmatvec_onto(rows, v[first : first + rows.n], a, pool)
+        def add(first: int, rows: Any, pool: _core.Pool) -> None:
+            rows.rmatvec_onto(v[first : first + rows.n], a, pool)
 
         self.passes.run(Product(add))
         return a
@@ -147,9 +173,9 @@ class SourceRows:
         """``X w`` and ``X^T v`` in one pass."""
         p, a = np.empty(self.n), np.zeros(self.width)
 
-        def add(first: int, rows: _core.Rows, pool: _core.Pool) -> None:
-            _core.matvec(rows, w, p[first : first + rows.n], pool)
-            _core.rmatvec_onto(rows, v[first : first + rows.n], a, pool)
+        def add(first: int, rows: Any, pool: _core.Pool) -> None:
+            rows.matvec(w, p[first : first + rows.n], pool)
+            rows.rmatvec_onto(v[first : first + rows.n], a, pool)
 
         self.passes.run(Product(add))
         return p, a
@@ -162,11 +188,11 @@ class SourceRows:
         a, H = np.zeros(self.width), np.zeros((self.width, self.width))
         of_block = np.empty_like(H)
 
-        def add(first: int, rows: _core.Rows, pool: _core.Pool) -> None:
+        def add(first: int, rows: Any, pool: _core.Pool) -> None:
             here = slice(first, first + rows.n)
-            _core.rmatvec_onto(rows, v[here], a, pool)
+            rows.rmatvec_onto(v[here], a, pool)
             if h[here].any():
-                _core.gram(rows, h[here], every, True, of_block, pool)
+                rows.gram(h[here], every, of_block, pool)
                 np.add(H, of_block, out=H)
 
         self.passes.run(Product(add))
@@ -174,8 +200,8 @@ class SourceRows:
 
     @property
     def nnz(self) -> int:
-        """At most: what a file leaves out is not counted."""
-        return self.n * self.width
+        """At most: what a file leaves out is not counted, but where features are made."""
+        return getattr(self.passes.source, "entries", self.n * self.width)
 
     @property
     def gram_steps_per_row(self) -> float:
@@ -186,11 +212,11 @@ class SourceRows:
         """Every `step`-th row, in memory: one pass."""
         kept: list[Any] = []
 
-        def take(first: int, X: Any) -> None:
-            part = X[-first % step :: step]
+        def take(first: int, rows: Any, pool: _core.Pool) -> None:
+            part = rows.X[-first % step :: step]
             kept.append(part if sp.issparse(part) else part.copy())
 
-        self.passes.run(Product(lambda *ignored: None, take=take))
+        self.passes.run(Product(take))
         X = sp.vstack(kept, format="csr") if sp.issparse(kept[0]) else np.concatenate(kept)
         return ArrayRows(X, self.passes.bias, self.pool)
 
@@ -214,6 +240,7 @@ class RowMetadata:
 
 def read_rows(source: BlockSource) -> tuple[Any, RowMetadata]:
     """All rows in memory, and what the source says about them: one pass."""
+    check_numbers(source)
     blocks: list[Any] = []
     metadata = read_metadata(source, blocks.append)
     return (
@@ -227,18 +254,24 @@ def read_metadata(source: BlockSource, take: Callable[[Any], None] | None = None
 
     `take` is given the rows of each block.
     """
-    if source.kind == "strings":
-        raise DataError(
-            f"{source.name}: its rows are strings; expected rows of numbers; train on it with a "
-            "feature map (StreamSVC, features=...)"
-        )
     parts: list[list[np.ndarray | None]] = []
-    for block in source.blocks():
-        _check_finite(source, block)
+    rows = source.compact if getattr(source, "made_in_core", False) else source  # type: ignore[attr-defined]
+    for block in rows.blocks():
+        if rows.kind != "strings":
+            _check_finite(source, block)
         if take is not None:
             take(block.X)
         parts.append([_kept(side) for side in (block.y, block.weight, block.qid)])
     return RowMetadata(*(_joined(source, side) for side in zip(*parts)))
+
+
+def check_numbers(source: BlockSource) -> None:
+    """Refuse strings where no features are made of them."""
+    if source.kind == "strings":
+        raise DataError(
+            f"{source.name}: its rows are strings; expected rows of numbers; make features of them "
+            "(features='weighted_degree:8' or 'word_ngrams:2', say)"
+        )
 
 
 def _kept(side: np.ndarray | None) -> np.ndarray | None:

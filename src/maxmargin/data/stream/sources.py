@@ -13,12 +13,13 @@ from maxmargin.data.dataset import Dataset
 from maxmargin.data.errors import DataError
 from maxmargin.data.formats.columns import Column, Wanted
 from maxmargin.data.formats.compression import Unpacked
-from maxmargin.data.formats.content import HEAD, UTF16_MARKS, Content
+from maxmargin.data.formats.content import HEAD, Content, utf16_of
+from maxmargin.data.formats.queries import add_queries
 from maxmargin.data.formats.reading import detect_format, float_type, refuse
 from maxmargin.data.stream.array_source import _of_dataset
 from maxmargin.data.stream.blocks import BLOCK_BYTES, BlockSource
 from maxmargin.data.stream.fingerprints import as_bytes
-from maxmargin.data.stream.joined_source import JoinedSource
+from maxmargin.data.stream.joined_source import JoinedSource, LabelledSource
 from maxmargin.data.stream.text_sources import FastaSource, SvmlightSource, Width
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ def open_source(
     dtype : {"float32", "float64"}
         Type of the values of X; a row store has its own.
     zero_based, n_features, target, qid, weight
-        As of `open`. ``target=False`` is also for FASTA without labels.
+        As of `open`. FASTA has labels if its first header has one; ``target=False`` leaves them
+        alone.
     text : str, optional
         Tables only: the rows are the strings of this column.
     drop, encode
@@ -112,15 +114,15 @@ def open_source(
             if kind == "svmlight":
                 return SvmlightSource(path, dtype=number, threads=threads, block_bytes=block_bytes)
             refuse(path, kind, zero_based=base, n_features=n_features)
-            return FastaSource(
-                path, labelled=target is not False, threads=threads, block_bytes=block_bytes
-            )
+            labelled = None if target is None else bool(target)
+            return FastaSource(path, labelled=labelled, threads=threads, block_bytes=block_bytes)
         refuse(path, kind, zero_based=base)
         encoding = None if text else encode
         return _table(path, kind, wanted, number, text, mapped, encoding, block_bytes)
 
     sources = [opened(path) for path in paths]
     _agree_on_columns(sources, base, n_features)
+    add_queries(paths, sources)
     joined = sources[0] if len(sources) == 1 else JoinedSource(sources)
     if n_features is not None and joined.d != n_features:
         raise DataError(
@@ -128,6 +130,21 @@ def open_source(
             "are target, qid and weight"
         )
     return joined
+
+
+def open_two_classes(positive: Paths, negative: Paths, **options: Any) -> BlockSource:
+    """Rows of two files, or two lists of them, labelled +1 and -1 by where they are.
+
+    Parameters
+    ----------
+    positive, negative : path, glob or list of them
+        FASTA, or tables without labels.
+    **options
+        As of `open_source`.
+    """
+    options["target"] = False
+    sources = [open_source(paths, **options) for paths in (positive, negative)]
+    return JoinedSource([LabelledSource(source, y) for source, y in zip(sources, (1, -1))])
 
 
 def _table(
@@ -209,7 +226,7 @@ def _detect_format(path: str) -> str:
         head = Content(path, as_bytes(stream.read(HEAD)))
     if not head.size:
         raise DataError(f"{path}: is empty; expected at least one row of data")
-    if head.head[:2].tobytes() in UTF16_MARKS:
+    if utf16_of(head) is not None:
         raise DataError(
             f"{path}: is text in UTF-16; expected UTF-8 where rows stay on disk; convert it "
             "(iconv -f UTF-16 -t UTF-8), or read it into memory"

@@ -274,7 +274,7 @@ class _CsvStream(CsvText):
     def __init__(self, path: str, wanted: Wanted) -> None:
         with Unpacked(path) as stream:
             head = np.frombuffer(stream.read(HEAD), np.uint8)
-        super().__init__(path, Content(path, head), wanted, whole=False)
+        super().__init__(path, Content(path, head), wanted)
 
     def reader(self) -> Any:
         return pa.PythonFile(Unpacked(self.name), "r")
@@ -349,6 +349,6 @@ class CsvSource(TableSource):
             with pa.csv.open_csv(reader, convert_options=convert, **options) as stream:
                 yield from stream
         except (pa.ArrowException, UnicodeDecodeError) as error:
-            raise self._csv.fault(error, self._schema.names) from error
+            raise self._csv.fault(error, self._schema.names, types) from error
         finally:
             reader.close()

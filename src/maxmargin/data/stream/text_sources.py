@@ -167,7 +167,10 @@ LABEL_KINDS: tuple[Any, ...] = (np.int64, np.float64, str)
 
 
 class FastaSource(TextSource):
-    """The strings of a FASTA file, block by block; labels as their header lines say."""
+    """The strings of a FASTA file, block by block; labels as their header lines say.
+
+    `labelled` None: if the first header has a label, all must.
+    """
 
     kind = "strings"
     d = 0
@@ -176,7 +179,7 @@ class FastaSource(TextSource):
         self,
         path: str | os.PathLike,
         *,
-        labelled: bool = True,
+        labelled: bool | None = None,
         threads: int | None = None,
         block_bytes: int = BLOCK_BYTES,
     ) -> None:
@@ -192,6 +195,8 @@ class FastaSource(TextSource):
         self._check_some()
 
     def _parse(self, first: int, text: np.ndarray, pool: _core.Pool) -> Block:
+        if self._labelled is None:
+            self._labelled = _core.has_fasta_label(text)
         if not self._scanned:
             self._lines.append(int(np.count_nonzero(text == ord("\n"))))
         letters, starts, labels, label_starts = _core.read_fasta(text, self._labelled)

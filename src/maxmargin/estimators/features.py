@@ -1,0 +1,86 @@
+"""Features made on the fly of the rows of a file, of arrays, or of texts."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from maxmargin.data.features import feature_map, mapped
+from maxmargin.data.stream.array_source import ArraySource
+from maxmargin.data.stream.blocks import Strings
+from maxmargin.estimators.base import Given, Machine, parameters
+from maxmargin.estimators.conventions import threads_of
+from maxmargin.estimators.sources import opened, read_labelled
+from maxmargin.models.base import kinds
+from maxmargin.models.files import register_estimator
+from maxmargin.models.mapped import SUFFIX
+
+
+@parameters
+class MakesFeatures(Machine):
+    """A machine that may be fitted to features that a map makes of the rows in every pass."""
+
+    features: Any = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.__dict__.get("_kind", "") + SUFFIX in kinds():
+            register_estimator(cls._kind + SUFFIX, cls.from_model)
+
+    def _given(
+        self, X: Any, y: Any, sample_weight: Any = None, qid: Any = None, **options: Any
+    ) -> Given:
+        features = feature_map(self.features)
+        if features is None:
+            return super()._given(X, y, sample_weight, qid, **options)
+        threads, base = threads_of(self.n_jobs), None
+        if self._is_file(X, labelled=y is not None):
+            source = opened(X, threads)
+            file = read_labelled(source, y, sample_weight, qid, threads, rows=False)
+            y, sample_weight, qid = file.y, file.weight, file.qid
+            self._note_columns(source.d, source.feature_names)
+            base = source.index_base
+        else:
+            if y is None:
+                raise ValueError("y is missing: rows in memory need labels")
+            if is_text(X):
+                y = np.asarray(y)
+                self._note_columns(0, None)
+            else:
+                X, y = super()._rows(X, y, **options)
+            source = ArraySource(X, y)
+        return Given(mapped(source, features, threads), y, sample_weight, qid, base)
+
+    def _show(self, model: Any) -> None:
+        super()._show(model)
+        if getattr(model, "features", None) is not None:
+            self.features_ = model.features
+
+    def _is_file(self, X: Any, labelled: bool = False) -> bool:
+        """Strings that are no files are texts, if they have labels or features are made of them."""
+        if not super()._is_file(X):
+            return False
+        texts = isinstance(X, (list, tuple)) and (labelled or self.features is not None)
+        return not texts or all(os.path.exists(item) for item in X)
+
+    def _rows(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+        is_made_of_texts = self.features is not None and is_text(X)
+        return X if is_made_of_texts else super()._rows(X, y, **options)
+
+    @classmethod
+    def from_model(cls, model: Any) -> Any:
+        """The fitted estimator whose `to_model` this was, without its history."""
+        estimator = super().from_model(model)
+        estimator.features = getattr(model, "features", None)
+        return estimator
+
+
+def is_text(X: Any) -> bool:
+    """Whether X holds strings rather than numbers."""
+    if isinstance(X, Strings):
+        return True
+    if isinstance(X, np.ndarray):
+        return X.ndim == 1 and X.dtype.kind in "US"
+    return isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], str | bytes)
