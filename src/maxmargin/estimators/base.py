@@ -13,6 +13,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from maxmargin.data.arrays import is_surely_finite, number_types, safe_rows
+from maxmargin.data.stream.source_rows import check_numbers
 from maxmargin.estimators.conventions import (
     check_labels,
     progress_callback,
@@ -135,6 +136,8 @@ class Machine(Reporting, BaseEstimator):
             return Given(X, y, sample_weight, qid)
         threads, in_memory = threads_of(self.n_jobs), not self._leaves_on_disk(X)
         file = read_labelled(X, y, sample_weight, qid, threads, rows=in_memory)
+        if not in_memory:
+            check_numbers(file.X)
         self._note_columns(file.d, file.feature_names)
         return Given(file.X, file.y, file.weight, file.qid, file.index_base)
 
@@ -295,7 +298,7 @@ class Probabilistic(Classifier):
     def _has_probabilities(self) -> bool:
         model = getattr(self, "model_", None)
         if model is not None:
-            return model.calibration is not None
+            return model.has_probabilities
         own = self.get_params(deep=False)
         return bool(own.get("probability")) or own.get("loss") == "logistic"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from maxmargin.data.cpus import granted_cpus
 from maxmargin.parameters import ParameterError, is_whole
@@ -25,6 +25,17 @@ def check_labels(y: Any) -> None:
         if whole and 2 * len(classes) <= len(y):
             return
     check_classification_targets(y)
+
+
+def is_indicator(y: Any) -> bool:
+    """Whether y says of several labels which rows have them: a matrix of zeros and ones."""
+    of_rows = isinstance(y, list) and bool(y) and isinstance(y[0], (list, tuple, np.ndarray))
+    if not of_rows and getattr(y, "ndim", 1) != 2:
+        return False
+    try:
+        return type_of_target(y) == "multilabel-indicator"
+    except ValueError:  # lists of unequal length, which validation refuses in its own words
+        return False
 
 
 def threads_of(n_jobs: int | None) -> int | None:

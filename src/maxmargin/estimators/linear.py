@@ -5,11 +5,18 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Any
 
+import numpy as np
+
 from maxmargin.estimators.base import Given, Probabilistic, WithIntercept, parameters
+from maxmargin.estimators.conventions import is_indicator
+from maxmargin.estimators.features import MakesFeatures
 from maxmargin.losses.pointwise import losses_for
+from maxmargin.models.files import register_estimator
+from maxmargin.models.multi_label import MultiLabelModel
 from maxmargin.parameters import one_of
 from maxmargin.training.fit import LinearPlan, Trained
 from maxmargin.training.linear import train
+from maxmargin.training.multi_label import train_labels
 
 
 @parameters
@@ -30,13 +37,14 @@ class LinearClassifier(WithIntercept, Probabilistic):
 
 
 @parameters
-class LinearSVC(LinearClassifier):
+class LinearSVC(LinearClassifier, MakesFeatures):
     """Linear support vector classification with a certificate of how good the answer is.
 
         minimise   1/2 ||w||^2 + C sum_i s_i f(y_i (<w, x_i> + b)),      f(m) = max(0, 1 - m)
 
     The fit ends when the duality gap is at most `tol` times the objective: no answer can be better
-    by more. More than two classes are trained one against the rest, side by side.
+    by more. More than two classes are trained one against the rest, side by side. So are several
+    labels a row: y is then an indicator matrix, (n, labels) of zeros and ones, dense or sparse.
 
     Parameters
     ----------
@@ -60,6 +68,9 @@ class LinearSVC(LinearClassifier):
     intercept : {"regularised", "free"}
         "free": the intercept is not part of ``||w||^2``, as in LIBSVM and `sklearn.svm.SVC`, so
         that a shift of the features changes nothing else. Not by solver "dual".
+    features : str, map or callable, optional
+        Features made of the rows in every pass, as in `StreamSVC`: "weighted_degree:8",
+        "spectrum:6", "word_ngrams:2", ... X may then hold texts.
     class_weight : dict, "balanced" or None
     probability : bool, "sigmoid" or "isotonic"
         Whether to calibrate probabilities on held-out rows, for about the cost of another fit at
@@ -105,5 +116,27 @@ class LinearSVC(LinearClassifier):
 
     _probabilities_by = "probability=True, or with loss='logistic'"
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = not self.probability
+        return tags
+
+    def _given(self, X: Any, y: Any, *more: Any, **options: Any) -> Given:
+        return super()._given(X, y, *more, multi_output=is_indicator(y), **options)
+
     def _train(self, given: Given, plan: LinearPlan) -> Trained:
-        return train(given.X, given.y, plan, given.weight, self._starts())
+        of_labels = np.ndim(given.y) == 2
+        solve = train_labels if of_labels else train
+        return solve(given.X, given.y, plan, given.weight, self._starts())
+
+    def report(self, X: Any = None, y: Any = None, **options: Any) -> Any:
+        """As for every estimator; of several labels a row without rows to judge them by."""
+        if X is not None and isinstance(getattr(self, "model_", None), MultiLabelModel):
+            raise ValueError(
+                "reports judge one label a row: leave X and y out, or fit a LinearSVC to one "
+                "column of y"
+            )
+        return super().report(X, y, **options)
+
+
+register_estimator(MultiLabelModel.kind, LinearSVC.from_model)
