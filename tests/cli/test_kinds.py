@@ -270,8 +270,9 @@ def test_failures_are_one_sentence_and_leave_nothing(run, graded, args, message)
     before = sorted(os.listdir())
     outcome = run("train", *args, "m")
     assert outcome.exit_code == 1, outcome.stderr
-    assert len(outcome.stderr.splitlines()) == 1
-    assert message in outcome.stderr
+    failures = [line for line in outcome.stderr.splitlines() if ": warning: " not in line]
+    assert len(failures) == 1
+    assert message in failures[0]
     assert sorted(os.listdir()) == before
 
 

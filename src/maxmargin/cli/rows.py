@@ -54,8 +54,8 @@ def read(source: str, choices: Choices, watch: Watch | None = None) -> Dataset:
     from maxmargin import data
     from maxmargin.models.labels import whole_numbers
 
-    if choices.format == "fasta":
-        raise typer.BadParameter("--format fasta is for --kind stream, with --features")
+    if choices.format == "fasta" or getattr(choices, "positive", None) is not None:
+        raise typer.BadParameter("strings of FASTA files need --features, as weighted_degree:8")
     dataset = data.open(source, watch=watch, **reading(choices))
     if dataset.y is not None:
         dataset.y = whole_numbers(dataset.y)
@@ -78,8 +78,28 @@ def source_of(sources: list[str], choices: Choices, **options: Any) -> BlockSour
     """Rows of one or more files that are read block by block."""
     from maxmargin import data
 
-    text = getattr(choices, "text", None)
-    return data.open_source(sources, text=text, **reading(choices), **options)
+    options |= {"text": getattr(choices, "text", None), **reading(choices)}
+    if getattr(choices, "positive", None) is None:
+        return data.open_source(sources, **options)
+    if options.get("target") is not None:
+        raise typer.BadParameter("--target is for labels in a file: leave it out")
+    return data.open_two_classes(choices.positive, choices.negative, **options)
+
+
+def files_of(first: str | None, model: str | None, choices: Choices) -> tuple[list[str], Any]:
+    """The files of rows, and the model: with a file for each class, the only argument."""
+    files = [choices.positive, choices.negative]
+    if files == [None, None]:
+        if first is None:
+            raise typer.BadParameter("name the file of rows, or --positive and --negative")
+        return [first], model
+    if None in files:
+        raise typer.BadParameter("--positive and --negative go together: name both files")
+    if model is not None:
+        raise typer.BadParameter(
+            "with --positive and --negative the rows are named: give the MODEL only"
+        )
+    return files, first
 
 
 def read_labelled(source: str, choices: Choices, watch: Watch | None = None) -> Dataset:
@@ -89,18 +109,45 @@ def read_labelled(source: str, choices: Choices, watch: Watch | None = None) -> 
 
         memory = choices.memory or StreamPlan.memory
         return as_source(source, choices, block_bytes=blocks_within(memory))
+    if choices.features is not None:
+        return with_features(source, choices)
     in_memory = not choices.from_disk
     dataset = read(source, choices, watch) if in_memory else leave_on_disk(source, choices)
     labels_of(dataset)
     return dataset
 
 
+def with_features(source: str, choices: Choices) -> Dataset:
+    """X is a source of features, made of rows in memory or on disk."""
+    from maxmargin.data import open_source
+    from maxmargin.data.features import feature_map, mapped
+    from maxmargin.data.stream.source_rows import read_rows
+
+    features = cast(Any, feature_map(choices.features))
+    dataset = with_metadata(as_source(source, choices))
+    rows: Any = dataset.X
+    if not choices.from_disk:
+        X = strings_in(rows) if rows.kind == "strings" else read_rows(rows)[0]
+        rows = open_source(replace(dataset, X=X))
+    dataset.X = cast(Any, mapped(rows, features, choices.threads))
+    labels_of(dataset)
+    return dataset
+
+
 def leave_on_disk(source: str, choices: Choices) -> Dataset:
     """X is a source of blocks: only labels, weights and qid are in memory."""
+    from maxmargin.data.stream.source_rows import check_numbers
+
+    dataset = as_source(source, choices)
+    check_numbers(cast(Any, dataset.X))
+    return with_metadata(dataset)
+
+
+def with_metadata(dataset: Dataset) -> Dataset:
+    """Rows of a source with its labels, weights and qid in memory."""
     from maxmargin.data.stream.source_rows import read_metadata
     from maxmargin.models.labels import whole_numbers
 
-    dataset = as_source(source, choices)
     metadata = read_metadata(cast(Any, dataset.X))
     dataset.y = None if metadata.y is None else whole_numbers(metadata.y)
     dataset.qid, dataset.weight = metadata.qid, metadata.weight
@@ -214,18 +261,18 @@ def _cut(dataset: Dataset, rows: slice) -> dict[str, Any]:
 
 def strings_for(source: str, choices: Choices) -> Dataset:
     """Strings to score, all in memory: they are compact."""
-    from maxmargin.data import Dataset, Strings
-    from maxmargin.models.labels import whole_numbers
+    dataset = with_metadata(as_source(source, choices))
+    return replace(dataset, X=strings_in(dataset.X))
 
-    rows = source_of([source], choices)
-    blocks = list(rows.blocks())
-    lengths = [np.diff(cast(Strings, block.X).starts) for block in blocks]
-    letters = [_letters(cast(Strings, block.X)) for block in blocks]
+
+def strings_in(rows: Any) -> Any:
+    """All strings of a source."""
+    from maxmargin.data import Strings
+
+    blocks = [block.X for block in rows.blocks()]
+    lengths = [np.diff(X.starts) for X in blocks]
     starts = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
-    X = Strings(np.concatenate(letters), starts)
-    known = [block.y for block in blocks if block.y is not None]
-    y = whole_numbers(np.concatenate(known)) if known else None
-    return Dataset(cast(Any, X), y, source=rows.name)
+    return Strings(np.concatenate([_letters(X) for X in blocks]), starts)
 
 
 def _letters(X: Any) -> np.ndarray:

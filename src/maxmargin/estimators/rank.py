@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import field
 from typing import Any, Self
 
 from maxmargin.estimators.base import Given, Machine, parameters
+from maxmargin.estimators.features import MakesFeatures
 from maxmargin.metrics import pairwise_accuracy
 from maxmargin.training.fit import LinearPlan, Trained
 from maxmargin.training.scores import train_ranking
@@ -42,6 +44,9 @@ class Ranker(Machine):
         """
         plan = self._plan()
         given = self._given(X, y, sample_weight, qid, y_numeric=True)
+        self._has_queries = given.qid is not None
+        if not self._has_queries and self._is_file(X):
+            warnings.warn("the file has no queries: all rows are one", UserWarning, stacklevel=2)
         return self._adopt(self._train(given, plan), given.index_base)
 
     def _plan(self) -> LinearPlan:
@@ -53,6 +58,12 @@ class Ranker(Machine):
         X may be a file, which has its own targets and queries.
         """
         given = self._scored(X, y, sample_weight, qid)
+        if given.qid is None and getattr(self, "_has_queries", False):
+            warnings.warn(
+                "scored without qid, though fitted with it: all rows count as one query",
+                UserWarning,
+                stacklevel=2,
+            )
         scores = self.predict(given.X)
         return pairwise_accuracy(given.y, scores, qid=given.qid, sample_weight=given.weight)
 
@@ -63,7 +74,7 @@ class Ranker(Machine):
 
 
 @parameters
-class RankSVM(Ranker):
+class RankSVM(Ranker, MakesFeatures):
     r"""Linear scores that put rows in the order of their targets, query by query.
 
     ``minimise 1/2 ||w||^2 + C N/Q * sum_q 1/m_q * sum of max(0, 1 - <w, x_i - x_j>)`` over the m_q
@@ -78,6 +89,9 @@ class RankSVM(Ranker):
         ``C n / 100``; SVM-rank's is ``C n / m`` where every query has m pairs.
     solver : {"ocas", "cpa"}
         Cutting planes with an exact line search, or without (for comparison).
+    features : str, map or callable, optional
+        Features made of the rows in every pass, as in `StreamSVC`: "weighted_degree:8",
+        "spectrum:6", "word_ngrams:2", ... X may then hold texts.
     tol : float
         The fit ends when the objective is proved within a share `tol` of the best.
     max_iter : int, optional

@@ -164,13 +164,15 @@ MULTI_CLASS = Option(
 )  # fmt: skip
 CELLS = Option("--cells", "A machine for every cell of N rows.", int, None, "N", least=1)
 MEMORY = Option("--memory", "Budget, as 512MB or 2GB.", metavar="BYTES")
+FEATURES = Option(
+    "--features",
+    "Made on the fly: weighted_degree:8, spectrum:6, mismatch:5, gappy:4, word_ngrams:2, "
+    "char_ngrams:4, pairs, hashing:20, fourier:1000,gamma=0.5.",
+    metavar="MAP",
+)
+ON_THE_FLY = (FEATURES, TEXT)
 STREAMED = (
-    Option(
-        "--features",
-        "Made on the fly: weighted_degree:8, word_ngrams:2, char_ngrams:4, "
-        "pairs, fourier:1000,gamma=0.5.",
-        metavar="MAP",
-    ),
+    FEATURES,
     Option("--checkpoint", "Keep the state here, and go on from it.", metavar="FILE"),
     Option("--checkpoint-every", "Between two.", float, 600.0, "SECONDS"),
     *(MEMORY, TEXT, BIAS),
@@ -181,7 +183,10 @@ _ENTRIES = (
         "linear",
         "classes apart by hyperplanes (the default)",
         ("spam.svm -c 0.1", "a linear SVM of one or more classes"),
-        (LOSS, SOLVER, BIAS, INTERCEPT, CLASS_WEIGHT, PROBABILITIES, SEED, FROM_DISK),
+        (
+            *(LOSS, SOLVER, BIAS, INTERCEPT, CLASS_WEIGHT, PROBABILITIES, SEED, FROM_DISK),
+            *ON_THE_FLY,
+        ),
         SOLVERS,
         searches=True,
     ),
@@ -193,7 +198,7 @@ _ENTRIES = (
             LOSS,
             *REGRESSION,
             Option("--epsilons", "Values to try.", metavar="LIST", read=numbers("--epsilons")),
-            *(SOLVER, BIAS, INTERCEPT, SEED, FROM_DISK),
+            *(SOLVER, BIAS, INTERCEPT, SEED, FROM_DISK, *ON_THE_FLY),
         ),
         SOLVERS,
         searches=True,
@@ -230,7 +235,7 @@ _ENTRIES = (
         "rank",
         "scores that order the rows of a query",
         ("queries.svm -c 0.01", "pairs of a query in the order of their grades"),
-        (SOLVER, QID, FROM_DISK),
+        (SOLVER, QID, FROM_DISK, *ON_THE_FLY),
         CUTTING_PLANES,
         searches=True,
     ),
@@ -240,7 +245,7 @@ _ENTRIES = (
         ("reviews.csv --order bad,fair,good", "neighbouring labels are lesser errors"),
         (
             Option("--order", "Labels from low to high, as bad,fair,good.", metavar="LIST"),
-            *(SOLVER, CLASS_WEIGHT, FROM_DISK),
+            *(SOLVER, CLASS_WEIGHT, FROM_DISK, *ON_THE_FLY),
         ),
         CUTTING_PLANES,
         searches=True,
@@ -255,7 +260,7 @@ _ENTRIES = (
             Option("--ks", "Values of k to try.", metavar="LIST", read=numbers("--ks")),
             Option("--pos-label", "The positive class.", metavar="LABEL", said="the last by order"),
             Option("--beta", "fbeta: recall against precision.", float, metavar="B", said="1"),
-            *(SOLVER, BIAS, CLASS_WEIGHT, FROM_DISK),
+            *(SOLVER, BIAS, CLASS_WEIGHT, FROM_DISK, *ON_THE_FLY),
         ),
         CUTTING_PLANES,
         searches=True,
@@ -308,7 +313,13 @@ def machine_of(model: Any) -> Machine:
     """The functions for a model that was loaded."""
     from maxmargin.models.files import kind_of
 
-    return machine(kind_of(model).removesuffix("-cells"))
+    kind = kind_of(model).removesuffix("-cells").removesuffix("-features")
+    if kind not in KINDS:
+        raise ValueError(
+            f"a {kind} model is not for commands, which know one target a row: use it in Python "
+            "(maxmargin.load)"
+        )
+    return machine(kind)
 
 
 def check_options(choices: Choices, shared: Sequence[str] = ()) -> None:

@@ -52,10 +52,12 @@ def predict(model: RankModel, X: Any, threads: int | None, scores: bool) -> Pred
 
 
 def evaluate(model: RankModel, dataset: Dataset, threads: int | None) -> Evaluation:
+    from maxmargin.cli.checks import warn_without_queries
     from maxmargin.metrics import mean_average_precision, ndcg, pairwise_accuracy
     from maxmargin.training.tasks import are_grades
 
     y, score, qid = targets_of(dataset), model.predict(dataset.X, threads), dataset.qid
+    warn_without_queries(dataset)
     accuracy = pairwise_accuracy(y, score, qid=qid, sample_weight=dataset.weight)
     graded = are_grades(y)
     gain = ndcg(y, score, qid=qid, k=PLACES) if graded else None

@@ -86,19 +86,26 @@ def _read(source: Source) -> Content:
         raise DataError(f"{name}: cannot be read: {error.strerror or error}") from error
 
 
-UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")  # spreadsheets save "Unicode text" so
+def utf16_of(content: Content) -> str | None:
+    """The codec of text in UTF-16: spreadsheets begin "Unicode text" with a mark, others do not."""
+    start = content.head[:4].tobytes()
+    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "utf-16"
+    letters = bytes(map(bool, start))
+    return {b"\1\0\1\0": "utf-16-le", b"\0\1\0\1": "utf-16-be"}.get(letters)
 
 
 def in_utf8(content: Content) -> Content:
-    """Text in UTF-16, which begins with a mark, in UTF-8; anything else as it is."""
-    if content.head[:2].tobytes() not in UTF16_MARKS:
+    """Text in UTF-16 in UTF-8; anything else as it is."""
+    codec = utf16_of(content)
+    if codec is None:
         return content
     memory = content.memory
     if memory is None:
         with open(content.name, "rb") as file:
             memory = _read_all(file)
     try:
-        text = memory.tobytes().decode("utf-16")
+        text = memory.tobytes().decode(codec)
     except UnicodeDecodeError as error:
         raise DataError(
             f"{content.name}: begins as UTF-16 and is not ({error.reason} at byte {error.start}); "

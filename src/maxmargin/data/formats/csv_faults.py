@@ -3,47 +3,43 @@
 from __future__ import annotations
 
 import csv
-import io
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any
-
-from maxmargin.data.formats.content import Content
 
 MOST = 10  # that are told
-Test = Callable[[str], bool]
+FURTHEST = 3_000_000  # lines that are looked at: who waits for an answer has no time for all
 
 
-def faults(
-    content: Content, delimiter: str, names: list[str], numbers: Collection[str], is_number: Test
-) -> list[tuple[int, str]]:
-    """Lines, and what is wrong with them: too few or many fields, words where numbers belong."""
-    with _text(content) as text:
-        found = _faults(csv.reader(text, delimiter=delimiter), names, set(numbers), is_number)
+@dataclass(frozen=True)
+class Look:
+    """What CSV text is to be: so many fields, and numbers in some columns."""
+
+    delimiter: str
+    names: list[str]
+    numbers: Collection[str]
+    has_names: bool
+    is_number: Callable[[str], bool]
+
+    def faults(self, lines: Iterable[str]) -> list[tuple[int, str]]:
+        """Lines, and what is wrong with them: too few or many fields, words for numbers."""
         try:
-            return list(islice(found, MOST + 1))
+            return list(islice(self._faults(islice(lines, FURTHEST)), MOST + 1))
         except (csv.Error, UnicodeDecodeError):  # then one fault is told, not all
             return []
 
-
-def _text(content: Content) -> io.TextIOWrapper:
-    if content.memory is None:
-        return open(content.name, encoding="utf-8-sig", newline="")
-    return io.TextIOWrapper(io.BytesIO(content.memory.tobytes()), "utf-8-sig", newline="")
-
-
-def _faults(
-    reader: Any, names: list[str], numbers: set[str], is_number: Test
-) -> Iterator[tuple[int, str]]:
-    line = 1
-    for number, record in enumerate(reader):
-        if record and len(record) != len(names):
-            yield line, f"found {len(record)} fields; expected {len(names)}"
-        elif record and (number or not set(record) & set(names)):
-            for name, value in zip(names, record):
-                if name in numbers and not is_number(value.strip()):
-                    yield line, f"column {name!r}: found {value!r}; expected a number"
-        line = reader.line_num + 1
+    def _faults(self, lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+        reader = csv.reader(lines, delimiter=self.delimiter)
+        line, is_header = 1, self.has_names
+        for record in reader:
+            if record and len(record) != len(self.names):
+                yield line, f"found {len(record)} fields; expected {len(self.names)}"
+            elif record and not is_header:
+                for name, value in zip(self.names, record):
+                    if name in self.numbers and not self.is_number(value.strip()):
+                        yield line, f"column {name!r}: found {value!r}; expected a number"
+            is_header = is_header and not record
+            line = reader.line_num + 1
 
 
 def told(found: list[tuple[int, str]], first: int) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -23,8 +25,8 @@ from maxmargin.data.formats.columns import (
     choose,
 )
 from maxmargin.data.formats.content import Content
-from maxmargin.data.formats.csv_faults import faults, told
-from maxmargin.data.formats.detect import delimiter_of, first_lines
+from maxmargin.data.formats.csv_faults import Look, told
+from maxmargin.data.formats.detect import delimiter_of, first_lines, lines_before
 from maxmargin.data.formats.pieces import LINE_END, pieces
 from maxmargin.data.formats.tables import ROWS_AT_ONCE, Filled
 from maxmargin.data.formats.text_columns import text_column
@@ -107,18 +109,21 @@ def labels_as(column: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> Any:
 class CsvText:
     """CSV text together with what its first line tells."""
 
-    def __init__(self, name: str, content: Content, wanted: Wanted, whole: bool = True) -> None:
-        self.name, self.content, self._whole = name, content, whole
+    def __init__(self, name: str, content: Content, wanted: Wanted) -> None:
+        self.name, self.content = name, content
         line = first_lines(content, 1)
         if not line:
             raise DataError(f"{name}: found no rows; expected at least one")
         self.delimiter = delimiter_of(line[0]) or ","
-        self.fields = fields = _fields(line[0], self.delimiter)
+        raw = _fields(line[0], self.delimiter)
+        self.fields = fields = [field.strip() for field in raw]
         self.words = [bool(field and not _NUMERAL.fullmatch(field)) for field in fields]
         known = {*TARGET_NAMES, QID_NAME, WEIGHT_NAME} | {n.lower() for n in wanted.names()}
         self.has_names = any(field.lower() in known for field in fields) or all(
             word or not field for word, field in zip(self.words, fields)
         )
+        self._trims = self.has_names and fields != raw and _is_record(line[0])
+        self._before = lines_before(content)
 
     def likely_targets(self, names: list[str]) -> list[str] | None:
         """Without a line of names: the only column that begins with a word, then from the left.
@@ -131,11 +136,14 @@ class CsvText:
         return words + names if len(words) == 1 else names
 
     def options(self, threads: int) -> dict:
+        """How pyarrow is to read; blanks around names are no part of them."""
+        given = {"column_names": self.fields, "skip_rows_after_names": self._before + 1}
         return {
             "read_options": pa.csv.ReadOptions(
                 block_size=max(_BLOCK, longest_line(_BLOCK)),
                 use_threads=threads > 1,
                 autogenerate_column_names=not self.has_names,
+                **(given if self._trims else {}),
             ),
             "parse_options": pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
         }
@@ -189,6 +197,8 @@ class CsvText:
                 " correct the line (a cut-off last line means the file is incomplete)"
                 f"{self.other_faults(line, names, types)}"
             )
+        if "Empty CSV file" in str(error):
+            return DataError(f"{name}: found no rows; expected at least one")
         if "straddling object" in str(error):
             return line_too_long(name, longest_line(_BLOCK))
         return DataError(f"{name}: cannot be read as CSV: {error}; check the file")
@@ -196,13 +206,12 @@ class CsvText:
     def other_faults(
         self, line: int, names: list[str], types: dict[str, pa.DataType] | None
     ) -> str:
-        """The faults besides the one on a line, where all of the text is at hand."""
-        if not self._whole:
-            return ""
+        """The faults besides the one on a line."""
         numbers = [n for n, kind in (types or {}).items() if not pa.types.is_string(kind)]
-        names = names or self.fields
-        found = faults(self.content, self.delimiter, names, numbers, _is_number)
-        return told(found, line)
+        look = Look(self.delimiter, names or self.fields, numbers, self.has_names, _is_number)
+        pieces_of_text = (piece.tobytes().decode("utf-8-sig") for piece in self.lines())
+        lines = chain.from_iterable(io.StringIO(text, newline="") for text in pieces_of_text)
+        return told(look.faults(lines), line)
 
     def line_of_row(self, row: int) -> int:
         """The line of a data row counted from 0."""
@@ -227,11 +236,16 @@ def _is_number(text: str) -> bool:
 
 def _fields(line: str, delimiter: str) -> list[str]:
     """The fields of one line, without the quotes around them."""
+    line = line.removesuffix("\r")
     try:
-        fields = next(csv.reader([line], delimiter=delimiter))
+        return next(csv.reader([line], delimiter=delimiter))
     except csv.Error:  # what is no CSV is said where it is read
-        fields = line.split(delimiter)
-    return [field.strip() for field in fields]
+        return line.split(delimiter)
+
+
+def _is_record(line: str) -> bool:
+    """Whether no field goes on in the next line, and all is text in UTF-8."""
+    return line.count('"') % 2 == 0 and "\N{REPLACEMENT CHARACTER}" not in line
 
 
 def _records(text: np.ndarray, quoted: bool) -> tuple[np.ndarray, bool]:

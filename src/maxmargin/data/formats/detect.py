@@ -16,6 +16,12 @@ def first_lines(content: Content, count: int) -> list[str]:
     return [line for line in lines if line.strip()][:count]
 
 
+def lines_before(content: Content) -> int:
+    """How many empty lines there are before the first other one."""
+    start = content.head.tobytes().removeprefix(BYTE_ORDER_MARK)
+    return start[: len(start) - len(start.lstrip(b"\r\n"))].count(b"\n")
+
+
 def delimiter_of(line: str) -> str | None:
     """The delimiter that cuts a line into most fields, if any does."""
     best = max(",;\t", key=line.count)

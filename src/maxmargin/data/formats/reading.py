@@ -17,6 +17,7 @@ from maxmargin.data.formats.columns import Column, Wanted
 from maxmargin.data.formats.content import Content, Source
 from maxmargin.data.formats.content import read as read_content
 from maxmargin.data.formats.detect import delimiter_of, first_lines
+from maxmargin.data.formats.queries import with_queries
 
 if TYPE_CHECKING:
     from maxmargin.data.encoding.encoding import Options, TableEncoding
@@ -62,7 +63,8 @@ def open(
         the first. Other tables must be told.
     qid, weight : str or int, optional
         Tables only: the columns of query numbers and of row weights. By default those named ``qid``
-        and ``sample_weight``, if there are such.
+        and ``sample_weight``, if there are such. Queries may also be told by a file beside this one
+        with a number of rows a line, ``FILE.query`` or ``FILE.group``.
     drop : list of str
         Tables only: columns that are not looked at.
     encode : "auto", optional
@@ -102,7 +104,7 @@ def open(
     if kind == "fasta":
         raise DataError(
             f"{content.name}: is FASTA, whose rows are strings; expected rows of numbers; train on "
-            "it with a feature map (StreamSVC, features=...)"
+            "it with a feature map (features=..., --features)"
         )
     if kind == "svmlight":
         refuse(content.name, kind, target=target, qid=qid, weight=weight, drop=drop or None)
@@ -115,7 +117,7 @@ def open(
         )
         if not dataset.X.shape[0]:
             raise DataError(f"{content.name}: found no rows; expected at least one")
-        return dataset
+        return with_queries(dataset, source)
 
     refuse(content.name, kind, zero_based=None if zero_based == "auto" else zero_based)
     wanted = Wanted(target, qid, weight, tuple(drop))
@@ -125,7 +127,7 @@ def open(
             f"{content.name}: found {dataset.X.shape[1]} feature columns; expected {n_features}; "
             "check which columns are target, qid and weight"
         )
-    return dataset
+    return with_queries(dataset, source)
 
 
 def _check_options(
