@@ -1,18 +1,21 @@
 """python -m benchmarks.unseen: the same table on sets that no constant was chosen on.
 
 Problems whose shape is drawn from a seed, and the small sets of the LIBSVM page. `--choice` times
-our own solvers only, and says how far `auto` is from the best of them.
+our own solvers only, with every loss of `--losses`, and says how far `auto` is from the best of
+them: CPU time of whole fits, taken in turn in one process.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 import time
 import warnings
 
 from benchmarks import options, run
 from benchmarks.datasets import DRAWN, SMALL
+from benchmarks.losses import CLASSIFICATION, regression_target
 from benchmarks.paths import data_folder
 from benchmarks.reports import table
 
@@ -32,7 +35,9 @@ def main() -> None:
 def parse() -> argparse.Namespace:
     p = options.parser(__doc__ or "", sets="", Cs="1e-4,1e-2,1,100")
     p.add_argument("--repeats", type=int, default=5)
+    p.add_argument("--losses", default="hinge", help="losses, comma-separated")
     p.add_argument("--cap", type=float, default=10.0, help="seconds for one fit")
+    p.set_defaults(threads=1)
     return p.parse_args()
 
 
@@ -44,21 +49,23 @@ def choose(given: argparse.Namespace) -> None:
     rows, near = [], 0
     for name in given.sets.split(",") if given.sets else names(given.data):
         X, y = options.load(name, given)
-        for C in options.numbers(given.Cs):
-            seconds, took = times(X, y, C, given)
-            best = min(seconds[name] for name in OURS[1:])
+        shape = f"{X.shape[0]} x {X.shape[1]}"
+        for loss, C in itertools.product(given.losses.split(","), options.numbers(given.Cs)):
+            seconds, took = times(X, y, loss, C, given)
+            best = min(seconds[solver] for solver in OURS[1:])
             near += seconds["auto"] <= NEAR * best
             cells = [f"{1e3 * seconds[solver]:.2f}" for solver in OURS]
             ratio = f"{seconds['auto'] / best:.2f}"
-            rows.append([name, f"{X.shape[0]} x {X.shape[1]}", f"{C:g}", took, *cells, ratio])
+            rows.append([name, shape, loss, f"{C:g}", took, *cells, ratio])
             print("  ".join(rows[-1]), flush=True)
     rows.sort(key=lambda row: -float(row[-1]))  # what we lose first
     header = [
         "set",
         "rows x features",
+        "loss",
         "C",
         "auto took",
-        *(f"{s}, ms" for s in OURS),
+        *(f"{s}, CPU ms" for s in OURS),
         "auto / best",
     ]
     text = f"# How far `auto` is from the best solver\n\n{table(header, rows)}\n\n"
@@ -67,21 +74,25 @@ def choose(given: argparse.Namespace) -> None:
     options.write(given, "choice.md", text)
 
 
-def times(X, y, C: float, given: argparse.Namespace) -> tuple[dict[str, float], str]:
+def times(X, y, loss: str, C: float, given: argparse.Namespace) -> tuple[dict[str, float], str]:
     """Best seconds of each solver, runs taken in turn; and which method `auto` ended with."""
-    from maxmargin import LinearSVC
+    from maxmargin import LinearSVC, LinearSVR
 
+    machine, target = LinearSVC, y
+    if loss not in CLASSIFICATION:
+        machine, target = LinearSVR, regression_target(X, y)
     best, took = dict.fromkeys(OURS, float("inf")), ""
     for repeat in range(given.repeats):
         for solver in OURS:
-            if repeat and best[solver] > HOPELESS * min(best.values()):
+            if repeat > 1 and best[solver] > HOPELESS * min(best.values()):
                 continue
-            model = LinearSVC(C=C, solver=solver, random_state=0, max_time=given.cap)
-            start = time.perf_counter()
+            given_to = {"C": C, "loss": loss, "solver": solver, "n_jobs": given.threads}
+            model = machine(**given_to, random_state=0, max_time=given.cap)
+            start = time.process_time()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                model.fit(X, y)
-            best[solver] = min(best[solver], time.perf_counter() - start)
+                model.fit(X, target)
+            best[solver] = min(best[solver], time.process_time() - start)
             took = model.solver_ if solver == "auto" else took
     return best, took
 

@@ -176,9 +176,9 @@ DualDescent::Epoch Descent<Loss>::visit(const View& rows, Stop* stop) {
     State& row = state_[i];
     const double u = row.u, cost = std::fabs(row.q);
     const double r = residual_of(row, row_dot(rows, i, w_));
-    const Interval slopes = loss_.conjugate_slope(u), G{slopes.low - r, slopes.high - r};
-    const double conjugate = loss_.conjugate(u);
-    epoch.gap += cost * (loss_.value(r) - u * r + conjugate);
+    const DualPoint at = dual_point(loss_, u);
+    const Interval G{at.slopes.low - r, at.slopes.high - r};
+    epoch.gap += cost * (loss_.value(r) - u * r + at.conjugate);
     epoch.entries += rows.entries(i) + 1;
     ++epoch.visited;
     if ((row.s <= 0 && !know_norm(rows, i, r, epoch)) || is_settled(G)) {
@@ -189,10 +189,10 @@ DualDescent::Epoch Descent<Loss>::visit(const View& rows, Stop* stop) {
     most = std::max(most, projected);
     least = std::min(least, projected);
     if (projected != 0) {
-      row.u = loss_.step(r, u, row.s);
-      const double change = row.u - u;
-      epoch.rise +=
-          cost * (change * (r - 0.5 * change * row.s) - (loss_.conjugate(row.u) - conjugate));
+      const DualStep to = dual_step(loss_, r, u, row.s, at);
+      const double change = to.u - u;
+      row.u = to.u;
+      epoch.rise += cost * (change * (r - 0.5 * change * row.s) - (to.conjugate - at.conjugate));
       row_add(rows, i, change * row.q, w_);
     }
     if (epoch.entries - polled > kPollEntries) {

@@ -1,4 +1,5 @@
-// One sweep over the rows of a query in ascending order of their predictions: c+ and c- of each.
+// One sweep over the rows of a query in ascending order of their predictions: c+ and c- of each
+// (Algorithm 2 of Joachims 2006, all ranks in one sweep).
 #pragma once
 #include <cstddef>
 

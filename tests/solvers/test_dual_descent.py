@@ -112,7 +112,7 @@ def test_a_fresh_sum_is_the_same_from_either_bound(svm, a0):
     best = dual_descent.Best(descent.rows, descent.loss, tol=1e-9)
     plain = best.verify(descent.rows, descent.loss, descent.core)
     v = descent.rows.rmatvec(descent.loss.q)
-    best.first = dual_descent.FirstPoint(np.ones(20_000), v)
+    best.first = dual_descent.FirstPoint(np.ones(20_000), v, 1.0)
     np.testing.assert_allclose(
         best.verify(descent.rows, descent.loss, descent.core), plain, atol=1e-11
     )

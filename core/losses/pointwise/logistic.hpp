@@ -38,30 +38,45 @@ struct Logistic {
   }
   MAXMARGIN_INLINE double clip(double u) const { return std::min(std::max(u, 0.0), 1.0); }
 
-  // The root of g(x) = x - r + s (slope(x) - u) in x = logit(u'), by Newton's method. g increases,
-  // with its root between r - s (1 - u) and r + s u.
   MAXMARGIN_INLINE double step(double r, double u, double s) const {
-    if (s == 0) return slope(r);
+    return s == 0 ? slope(r) : step_from(u > 0 && u < 1 ? logit(u) : r, r, u, s).u;
+  }
+  // The root of g(x) = x - r + s (slope(x) - u) in x = logit(u'), by Newton's method from x. g
+  // increases, with its root between r - s (1 - u) and r + s u. There f*(u') = u' x - f(x).
+  MAXMARGIN_INLINE DualStep step_from(double x, double r, double u, double s) const {
     double low = r - s * (1 - u), high = r + s * u;
-    double x = std::min(std::max(u > 0 && u < 1 ? logit(u) : r, low), high);
-    double share = slope(x);
+    x = std::min(std::max(x, low), high);
+    double e = std::exp(-std::fabs(x)), share = (x > 0 ? 1.0 : e) / (1 + e);
     for (int k = 0; k < kMostSteps; ++k) {
       const double g = x - r + s * (share - u);
       (g < 0 ? low : high) = x;
       const double guess = x - g / (1 + s * share * (1 - share));
-      const double next = guess > low && guess < high ? guess : 0.5 * (low + high);
-      const bool settled = std::fabs(next - x) <= kPrecision * (1 + std::fabs(x));
+      const bool is_inside = guess > low && guess < high;
+      const double next = is_inside ? guess : 0.5 * (low + high);
+      const double change = std::fabs(next - x) / (1 + std::fabs(x));
       x = next;
-      share = slope(x);
-      if (settled) break;
+      e = std::exp(-std::fabs(x));
+      share = (x > 0 ? 1.0 : e) / (1 + e);
+      if (change <= (is_inside ? kNearly : kPrecision)) break;
     }
-    return share;
+    return {share, share * x - std::max(x, 0.0) - std::log1p(e)};
   }
 
  private:
   static constexpr int kMostSteps = 60;
   static constexpr double kPrecision = 1e-9;
+  static constexpr double kNearly = 1e-5;  // Newton's next step would be about its square
   MAXMARGIN_INLINE double logit(double u) const { return std::log(u) - std::log1p(-u); }
 };
+
+MAXMARGIN_INLINE DualPoint dual_point(const Logistic& f, double u) {
+  if (u <= 0 || u >= 1) return {f.conjugate_slope(u), 0.0};
+  const double rest = std::log1p(-u), x = std::log(u) - rest;
+  return {{x, x}, u * x + rest};
+}
+MAXMARGIN_INLINE DualStep dual_step(const Logistic& f, double r, double u, double s,
+                                    const DualPoint& at) {
+  return f.step_from(u > 0 && u < 1 ? at.slopes.low : r, r, u, s);
+}
 
 }  // namespace maxmargin

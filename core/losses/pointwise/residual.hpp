@@ -36,4 +36,25 @@ struct Interval {
   double low, high;
 };
 
+// f* at u. A loss with logarithms has overloads of these two that compute each of them once.
+struct DualPoint {
+  Interval slopes;
+  double conjugate;
+};
+template <class Loss>
+MAXMARGIN_INLINE DualPoint dual_point(const Loss& f, double u) {
+  return {f.conjugate_slope(u), f.conjugate(u)};
+}
+
+// Where step(r, u, s) leads to; `at` is f* at u.
+struct DualStep {
+  double u, conjugate;
+};
+template <class Loss>
+MAXMARGIN_INLINE DualStep dual_step(const Loss& f, double r, double u, double s,
+                                    const DualPoint& /* at */) {
+  const double to = f.step(r, u, s);
+  return {to, f.conjugate(to)};
+}
+
 }  // namespace maxmargin

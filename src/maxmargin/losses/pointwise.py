@@ -27,16 +27,20 @@ SLOPE_LEFT = 1e-3  # of the slope at 0 that a line search of a smooth loss may l
 
 @dataclass(frozen=True)
 class LossKind:
-    """What a face should know of a loss: its task, and the name of its parameter if it has one."""
+    """What a face should know of a loss: its task, and the name of its parameter if it has one.
+
+    `logarithms` is what those of a visit of dual descent cost, in entries of a row looked at.
+    """
 
     task: str  # "classification" or "regression"
     parameter: str | None = None
+    logarithms: float = 0.0
 
 
 LOSSES: dict[str, LossKind] = {
     "hinge": LossKind("classification"),
     "squared_hinge": LossKind("classification"),
-    "logistic": LossKind("classification"),
+    "logistic": LossKind("classification", logarithms=100.0),
     "epsilon_insensitive": LossKind("regression", "epsilon"),
     "squared_epsilon_insensitive": LossKind("regression", "epsilon"),
     "huber": LossKind("regression", "delta"),

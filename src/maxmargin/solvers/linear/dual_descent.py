@@ -14,8 +14,8 @@ line from the best one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -40,16 +40,24 @@ DRIFT = 1e-9  # of ||w||^2 that rounding may have moved <w, v> by before w is ma
 EPOCHS = 100_000  # a run that needs more (C huge beside the rows) is another solver's task
 
 
-Watch = Callable[[float, float, int, int], bool]
+class Watch(Protocol):
+    """Says when another method should go on."""
+
+    def at_start(self, s: float) -> bool:
+        """Whether at once, at s times the slopes at w = 0."""
+
+    def __call__(self, gap: float, D: float, visited: int, entries: int) -> bool:
+        """Whether after an epoch with this gap foretold; so many rows and entries were visited."""
 
 
 class HandOver(Exception):
-    """The watch asked to end: where another method can go on."""
+    """The watch asked to end: where another method can go on. u is None before the first epoch."""
 
     def __init__(self, epochs: int) -> None:
         super().__init__(f"after {epochs} epochs")
         self.epochs = epochs
-        self.w = self.u = np.empty(0)
+        self.w = np.empty(0)
+        self.u: np.ndarray | None = None
 
 
 def solve(
@@ -61,18 +69,19 @@ def solve(
 ) -> Solution:
     """Maximises D until ``P - D <= tol P``. `u0` is a feasible starting point; 0 by default.
 
-    `watch` sees ``(gap foretold, D, rows visited, their entries)`` after every epoch. Where it says
-    True the run ends with `HandOver`.
+    Where `watch` says True the run ends with `HandOver`.
 
     The result is a function of ``settings.seed``, whatever the number of threads: one takes the
     steps, and all share the gap checks.
     """
     run = Run(settings)
     best = Best(rows, loss, settings.tol)
-    u, descent = np.zeros(rows.n), None
+    u, descent, epochs = np.zeros(rows.n), None, 0
     try:
         if u0 is None:
             u0, w, best.first = start(rows, loss)
+            if watch is not None and best.first is not None and watch.at_start(best.first.s):
+                raise HandOver(0)
         else:
             u0 = loss.clipped(u0)
             w = rows.rmatvec(loss.q * u0)
@@ -81,7 +90,7 @@ def solve(
             u0 = None  # the core has it
             best.note(rows, loss, descent, w)
             best.is_verified = True  # this w is fresh
-        checks, epochs = GapChecks(rows, best.point.P - best.D, settings.tol), 0
+        checks = GapChecks(rows, best.point.P - best.D, settings.tol)
         most_epochs = settings.max_iter or EPOCHS
         while not run.record(epochs, best.point.P, best.D):
             if epochs >= most_epochs:
@@ -91,9 +100,10 @@ def solve(
             best.check_gap(rows, loss, descent, w)
             checks.made(best.point.P - best.D)
     except HandOver as over:
-        assert descent is not None
-        descent.copy_dual(u)
-        over.epochs, over.w, over.u = over.epochs + epochs, w, u
+        over.epochs, over.w = over.epochs + epochs, w
+        if descent is not None:
+            descent.copy_dual(u)
+            over.u = u
         raise
     except _core.Stopped:
         run.stopped()
@@ -107,10 +117,11 @@ def solve(
 
 @dataclass(frozen=True)
 class FirstPoint:
-    """The slopes u of the loss at w = 0, and ``v = sum_i q_i u_i x_i``."""
+    """The slopes u of the loss at w = 0, ``v = sum_i q_i u_i x_i``, and their best multiple."""
 
     u: np.ndarray
     v: np.ndarray
+    s: float
 
 
 def start(
@@ -127,7 +138,7 @@ def start(
     s = best_multiple(loss.dual_sum(u)[0], norm2(v))
     if s < START_SHARE:
         return None, np.zeros(rows.width), None
-    return s * u, s * v, FirstPoint(u, v)
+    return s * u, s * v, FirstPoint(u, v, s)
 
 
 def best_multiple(added: float, v_squared: float) -> float:

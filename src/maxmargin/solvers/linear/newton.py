@@ -88,9 +88,14 @@ def solve(
         else:
             for step in sample_steps(rows):
                 w, sigma = approach(rows.subsample(step), loss.subsample(step), w, sigma, settings)
-        descend(Lagrangian(rows, loss, w, nu, sigma, best.free), best, run)
+        lagrangian = Lagrangian(rows, loss, w, nu, sigma, best.free)
+        if start is not None and not loss.is_piecewise_linear:
+            lagrangian.rescale()
+        descend(lagrangian, best, run)
     except _core.Stopped:
         run.stopped()
+        if start is not None and not best.is_noted and isinstance(rows, ArrayRows):
+            best.note_start(rows, loss, w, nu, sigma)
     certificate = best.certify(rows, loss, run)
     a = np.where(loss.q < 0, -best.b, best.b)
     return Solution(best.w, certificate, run.history, a)
@@ -108,9 +113,18 @@ class Best:
         self.free = free  # whether the intercept is
         self.w, self.P = np.zeros(rows.width), loss.at_zero
         self.b, self.D = np.zeros(rows.n), 0.0
-        self.drift = 0.0
+        self.drift, self.is_noted = 0.0, False
+
+    def note_start(
+        self, rows: ArrayRows, loss: Pointwise, w: np.ndarray, nu: np.ndarray, sigma: float
+    ) -> None:
+        """For a run that was stopped before it had looked at its start."""
+        lagrangian = Lagrangian(*unstoppable(rows, loss), w, nu, sigma, self.free)
+        lagrangian.evaluate()
+        self.note(lagrangian)
 
     def note(self, lagrangian: Lagrangian) -> None:
+        self.is_noted = True
         if lagrangian.P < self.P:
             self.w, self.P, self.drift = lagrangian.w, lagrangian.P, lagrangian.drift
         if lagrangian.D > self.D:
@@ -267,6 +281,26 @@ class Lagrangian:
         self.w = self.w + k * dw
         self.move(k)
 
+    def rescale(self) -> None:
+        """Moves w to the best of its multiples, which takes no pass.
+
+        The first epochs of dual descent find where w points before they find how long it is, and
+        Newton's quadratic is a poor model of the logistic loss far from the minimum.
+        """
+        own = penalised(self.w, self.free)
+        A0 = norm2(own)
+        if A0 == 0:
+            return
+        zero = np.zeros(self.rows.n)
+
+        def slope_and_curvature(k: float) -> tuple[float, float]:
+            slope, curvature = self.loss.core.along(self.nu, self.s, zero, self.p, k, self.pool)
+            return k * A0 + slope, A0 + curvature
+
+        slope_at_0 = slope_and_curvature(0.0)[0]
+        k = bracketed_newton(slope_and_curvature, 0.1 * abs(slope_at_0)) if slope_at_0 < 0 else 0.0
+        self.w, self.p = k * self.w, k * self.p
+
     def direction(self) -> np.ndarray:
         """``(I + sum_i h_i x_i x_i^T)^-1 gradient``, where I has a 0 for a free intercept."""
         identity = np.ones(self.rows.width)
@@ -295,6 +329,7 @@ class Lagrangian:
         return bracketed_newton(slope_and_curvature, 0.1 * abs(slope_at_0))
 
 
-def step_cost(rows: ArrayRows) -> float:
-    """What a step costs at most, in entries of rows looked at: passes, and a direct solution."""
-    return 3 * rows.nnz + direct_cost(rows, rows.n)
+def step_cost(rows: ArrayRows, inner_rows: int | None = None) -> float:
+    """What a step costs at most, in entries of rows looked at: passes, and a direct solution with
+    so many rows that have curvature, all of them by default."""
+    return 3 * rows.nnz + direct_cost(rows, rows.n if inner_rows is None else inner_rows)

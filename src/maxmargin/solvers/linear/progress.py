@@ -3,13 +3,22 @@
 Costs are counted in entries of rows looked at by one thread, never in seconds: the same data give
 the same answer everywhere.
 
-    an epoch     2 entries + FETCH rows, of the rows visited, one after the other
-    Newton       STEPS steps: three passes, a Gram matrix and its factor, on CORES cores
+    an epoch     2 entries + (FETCH + logarithms) rows, of the rows visited, one after the other
+    Newton       STEPS steps: three passes, a Gram matrix and its factor, logarithms, on CORES cores
+
+Logarithms are those of the loss. A visit of the logistic loss takes several times that of a hinge.
 
 Dual descent foretells its gap after every epoch. If the gap goes on to fall as it did over the
 later half of the epochs so far, so many epochs are left; where they cost more than Newton does,
 Newton goes on from w and the dual variables. Early epochs visit all rows and tell little, so they
 are believed only once they have used a share of what Newton costs: a wrong start loses no more.
+
+With a smooth loss and a small C Newton goes on at once. Where the slopes at w = 0 are nearly dual
+optimal the curvature of the loss is small beside that of ||w||^2 / 2, and a few conjugate gradients
+solve a step; an epoch sees only single rows, and several are needed.
+
+Dual descent cannot keep the sum of dual variables at 0 that a free intercept asks for. There it
+solves the problem with a regularised intercept, roughly, and Newton goes on from that.
 """
 
 from __future__ import annotations
@@ -20,31 +29,58 @@ from dataclasses import replace
 import numpy as np
 
 from maxmargin.data.arrays import ArrayRows
-from maxmargin.losses.pointwise import Pointwise
+from maxmargin.losses.pointwise import LOSSES, LossSpec, Pointwise
 from maxmargin.problem import Clock, Progress, Settings, Solution
 from maxmargin.solvers.linear import dual_descent, newton
 
 CORES = 2  # whatever a machine has: the choice must not depend on it
-STEPS, STEPS_FROM_SAMPLE = 12, 4  # of Newton on all rows, from dual descent and from a sample
+STEPS = 12  # of Newton on all rows
+SMOOTH_STEPS = 8  # where no kink is to be rounded
+STEPS_FROM_SAMPLE, SMOOTH_STEPS_FROM_SAMPLE = 4, 3
+STEP_LOGARITHMS = 0.4  # of those of a visit that a step takes for a row
 LEAST_EPOCHS = 2  # of which the first says little
 LEAST_SHARE = 0.1  # of Newton's cost that dual descent may use before its outlook is believed
-LEAST_WORK = 4  # epochs' worth: those, a gap check, and a fresh v
+LEAST_VOTES = 2  # epochs in a row with the same outlook: after a single one it may be chance
+LEAST_WORK = 4  # epochs' worth: two, a gap check, and a fresh v
+SMOOTH_LEAST_WORK = 6  # and two more: a smooth loss has no bounds at which rows come to rest
+NEAR_START = 0.5  # the multiple of the slopes at w = 0 from which a smooth problem is Newton's
+NEIGHBOUR_TOL = 1e-2  # for a problem that only gives a start
 FETCH = 30  # entries that could be summed while a row comes from memory
 CACHED_NNZ = 2_000_000  # or does not: so many entries stay in a cache
 
 
-def newton_cost(rows: ArrayRows, steps: int = STEPS) -> float:
-    return steps * newton.step_cost(rows) / CORES
+def newton_cost(rows: ArrayRows, loss: str = "hinge") -> float:
+    """From dual descent, or from nothing."""
+    steps = STEPS if LossSpec(loss).is_piecewise_linear else SMOOTH_STEPS
+    return steps * (newton.step_cost(rows) + logarithms(rows, loss)) / CORES
 
 
-def epoch_cost(rows: ArrayRows, entries: int, visited: int) -> float:
-    return 2.0 * entries + (FETCH * visited if rows.nnz > CACHED_NNZ else 0)
+def newton_cost_from_samples(rows: ArrayRows, loss: str, samples: list[int]) -> float:
+    """The samples' own cost included. After them few rows are left near a rounded kink, and the
+    Gram matrices of a piecewise linear loss are of those."""
+    share = sum(1.0 / step for step in samples)
+    if LossSpec(loss).is_piecewise_linear:
+        own = STEPS_FROM_SAMPLE * newton.step_cost(rows, inner_rows=0)
+    else:
+        own = SMOOTH_STEPS_FROM_SAMPLE * (newton.step_cost(rows) + logarithms(rows, loss))
+    return own / CORES + share * newton_cost(rows, loss)
 
 
-def is_newton_cheaper_than_a_start(rows: ArrayRows) -> bool:
+def logarithms(rows: ArrayRows, loss: str) -> float:
+    return STEP_LOGARITHMS * LOSSES[loss].logarithms * rows.n
+
+
+def epoch_cost(rows: ArrayRows, loss: str, entries: int, visited: int) -> float:
+    fetch = FETCH if rows.nnz > CACHED_NNZ else 0
+    return 2.0 * entries + (fetch + LOSSES[loss].logarithms) * visited
+
+
+def is_newton_cheaper_than_a_start(rows: ArrayRows, loss: str = "hinge") -> bool:
     """Whether Newton, by itself, costs no more than the least that dual descent needs."""
-    steps = STEPS_FROM_SAMPLE if newton.sample_steps(rows) else STEPS
-    return newton_cost(rows, steps) <= LEAST_WORK * epoch_cost(rows, rows.nnz, rows.n)
+    samples = newton.sample_steps(rows)
+    cost = newton_cost_from_samples(rows, loss, samples) if samples else newton_cost(rows, loss)
+    least = LEAST_WORK if LossSpec(loss).is_piecewise_linear else SMOOTH_LEAST_WORK
+    return cost <= least * epoch_cost(rows, loss, rows.nnz, rows.n)
 
 
 def solve(
@@ -54,15 +90,27 @@ def solve(
 
     `u0` is a neighbouring problem's dual point.
     """
-    clock = Clock()
+    clock, free = Clock(), settings.free_intercept
+    own = regularised(settings) if free else settings
+    start: tuple[np.ndarray, np.ndarray | None]
     try:
-        watch = Watch(rows, settings.tol)
-        found = dual_descent.solve(rows, loss, settings, u0, watch)
-        return replace(found, solver="dual")
+        found = dual_descent.solve(rows, loss, own, u0, Watch(rows, settings.tol, loss.spec.name))
+        if not free:
+            return replace(found, solver="dual")
+        assert found.dual_variables is not None
+        later = Later(found.certificate.n_iter, clock())
+        start = found.w, loss.shares(np.where(loss.q < 0, -1.0, 1.0) * found.dual_variables)
     except dual_descent.HandOver as over:
         later = Later(over.epochs, clock())
         start = over.w, over.u
     return later.solution(newton.solve(rows, loss, later.settings(settings), start))
+
+
+def regularised(settings: Settings) -> Settings:
+    """For the problem with a regularised intercept, whose answer is near that of a free one. Its
+    bounds are no news of the problem asked for, so a callback is not told them."""
+    tol = max(settings.tol, NEIGHBOUR_TOL)
+    return replace(settings, tol=tol, callback=None, free_intercept=False)
 
 
 class Later:
@@ -97,18 +145,24 @@ class Later:
 class Watch:
     """Says after an epoch whether it is time for Newton."""
 
-    def __init__(self, rows: ArrayRows, tol: float) -> None:
-        self.rows, self.tol = rows, tol
+    def __init__(self, rows: ArrayRows, tol: float, loss: str = "hinge") -> None:
+        self.rows, self.tol, self.loss = rows, tol, loss
         self.gaps: list[float] = []
-        self.spent, self.newton_cost = 0.0, newton_cost(rows)
+        self.spent, self.newton_cost = 0.0, newton_cost(rows, loss)
+        self.votes = 0  # epochs in a row after which Newton seemed cheaper
+
+    def at_start(self, s: float) -> bool:
+        return s >= NEAR_START and not LossSpec(self.loss).is_piecewise_linear
 
     def __call__(self, gap: float, D: float, visited: int, entries: int) -> bool:
-        cost = epoch_cost(self.rows, entries, visited)
+        cost = epoch_cost(self.rows, self.loss, entries, visited)
         self.gaps.append(gap)
         self.spent += cost
         if len(self.gaps) < LEAST_EPOCHS or self.spent < LEAST_SHARE * self.newton_cost:
             return False
-        return self.epochs_left(self.tol * (D + gap)) * cost > self.newton_cost
+        is_dear = self.epochs_left(self.tol * (D + gap)) * cost > self.newton_cost
+        self.votes = self.votes + 1 if is_dear else 0
+        return self.votes >= LEAST_VOTES
 
     def epochs_left(self, target: float) -> float:
         """Epochs until the gap is `target`, at the rate of the later half of those so far."""
