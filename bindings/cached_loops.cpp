@@ -41,25 +41,30 @@ PackedBlock pack_rows(const RowsHandle& rows, std::int64_t first, nb::object lab
   return PackedBlock::of_rows(rows.view, first, metadata.known, format);
 }
 
-PackedBlock pack_strings(In<std::uint8_t> letters, In<std::int64_t> starts, std::int64_t first,
-                         nb::object labels, In<double> costs, const Format& format) {
-  check(starts.shape(0) >= 1, "starts must have n + 1 entries");
-  const std::size_t n = starts.shape(0) - 1;
+void check_strings(const In<std::uint8_t>& letters, const In<std::int64_t>& starts, std::size_t n) {
+  check_length(starts.shape(0), n + 1, "starts");
   const std::int64_t* start = starts.data();
   for (std::size_t i = 0; i < n; ++i)
     check(start[i] <= start[i + 1], "the starts of the strings decrease");
   check(start[0] >= 0 && static_cast<std::size_t>(start[n]) <= letters.shape(0),
         "the starts of the strings point outside their letters");
-  const Metadata metadata(labels, costs, n);
-  nb::gil_scoped_release release;
-  return PackedBlock::of_strings(letters.data(), start, n, first, metadata.known, format);
 }
 
-nb::tuple expanded(const PackedBlock& block, const Format& format) {
+PackedBlock pack_strings(In<std::uint8_t> letters, In<std::int64_t> starts, std::int64_t first,
+                         nb::object labels, In<double> costs, const Format& format) {
+  check(starts.shape(0) >= 1, "starts must have n + 1 entries");
+  const std::size_t n = starts.shape(0) - 1;
+  check_strings(letters, starts, n);
+  const Metadata metadata(labels, costs, n);
+  nb::gil_scoped_release release;
+  return PackedBlock::of_strings(letters.data(), starts.data(), n, first, metadata.known, format);
+}
+
+nb::tuple expanded(const PackedBlock& block, const Format& format, Pool& pool) {
   ExpandedBlock all;
   {
     nb::gil_scoped_release release;
-    all = expand_block(block, format);
+    all = expand_block(block, format, pool);
   }
   return nb::make_tuple(give(std::move(all.values)), give(std::move(all.indices)),
                         give(std::move(all.starts)));
@@ -68,32 +73,38 @@ nb::tuple expanded(const PackedBlock& block, const Format& format) {
 void bind_packed(nb::module_& m) {
   nb::class_<FeatureMap>(m, "FeatureMap", "Features made from compact rows when they are used.")
       .def_prop_ro("d", &FeatureMap::d);
-  nb::class_<WeightedDegree, FeatureMap>(m, "WeightedDegree")
+  nb::class_<Alphabet>(m, "Alphabet")
       .def(
           "__init__",
-          [](WeightedDegree* self, In<std::uint8_t> alphabet, std::size_t length,
-             std::size_t degree, int bits) {
-            new (self) WeightedDegree(alphabet.data(), alphabet.shape(0), length, degree, bits);
+          [](Alphabet* self, In<std::uint8_t> letters) {
+            new (self) Alphabet(letters.data(), letters.shape(0));
           },
-          nb::arg("alphabet"), nb::arg("length"), nb::arg("degree"), nb::arg("bits"))
+          nb::arg("letters"));
+  nb::class_<WeightedDegree, FeatureMap>(m, "WeightedDegree")
+      .def(nb::init<const Alphabet&, std::size_t, std::size_t, int>(), nb::arg("alphabet"),
+           nb::arg("length"), nb::arg("degree"), nb::arg("bits"))
       .def(
           "score",
           [](const WeightedDegree& self, In<std::uint8_t> letters, In<std::int64_t> starts,
              In<double> w, Out<double> scores, Pool& pool) {
             const std::size_t n = scores.shape(0);
-            check_length(starts.shape(0), n + 1, "starts");
             check_length(w.shape(0), self.d(), "w");
-            std::int64_t before = 0;
-            for (std::size_t r = 0; r <= n; ++r) {
-              check(starts.data()[r] >= before, "starts must not decrease");
-              before = starts.data()[r];
-            }
-            check(before <= static_cast<std::int64_t>(letters.shape(0)), "starts lead outside");
+            check_strings(letters, starts, n);
             self.score(letters.data(), starts.data(), n, w.data(), scores.data(), pool);
           },
-          nb::call_guard<nb::gil_scoped_release>(), nb::arg("letters"), nb::arg("starts"),
-          nb::arg("w"), nb::arg("scores").noconvert(), nb::arg("pool"),
-          "scores = <w, phi(x)> of every string")
+          Release(), nb::arg("letters").noconvert(), nb::arg("starts").noconvert(), nb::arg("w"),
+          nb::arg("scores").noconvert(), nb::arg("pool"), "<w, phi(x)> of every string")
+      .def(
+          "add",
+          [](const WeightedDegree& self, In<std::uint8_t> letters, In<std::int64_t> starts,
+             In<double> v, Out<double> a, Pool& pool) {
+            const std::size_t n = v.shape(0);
+            check(a.shape(0) >= self.d(), "a must have a number for each feature");
+            check_strings(letters, starts, n);
+            self.add(letters.data(), starts.data(), n, v.data(), a.data(), pool);
+          },
+          Release(), nb::arg("letters").noconvert(), nb::arg("starts").noconvert(), nb::arg("v"),
+          nb::arg("a").noconvert(), nb::arg("pool"), "a += sum_r v_r phi(x_r)")
       .def_static("dimensions", &WeightedDegree::dimensions, nb::arg("letters"), nb::arg("length"),
                   nb::arg("degree"));
   nb::enum_<Ngrams::Unit>(m, "Unit")
@@ -102,7 +113,18 @@ void bind_packed(nb::module_& m) {
   nb::class_<Ngrams, FeatureMap>(m, "Ngrams")
       .def(nb::init<Ngrams::Unit, std::size_t, int>(), nb::arg("unit"), nb::arg("n"),
            nb::arg("bits"));
+  nb::class_<Mismatch, FeatureMap>(m, "Mismatch")
+      .def(nb::init<const Alphabet&, std::size_t, std::size_t, int>(), nb::arg("alphabet"),
+           nb::arg("k"), nb::arg("mismatches"), nb::arg("bits"));
+  nb::class_<Gappy, FeatureMap>(m, "Gappy")
+      .def(nb::init<const Alphabet&, std::size_t, std::size_t, int>(), nb::arg("alphabet"),
+           nb::arg("k"), nb::arg("span"), nb::arg("bits"));
+  nb::class_<ShiftedDegree, FeatureMap>(m, "ShiftedDegree")
+      .def(nb::init<const Alphabet&, std::size_t, std::size_t, std::size_t, int>(),
+           nb::arg("alphabet"), nb::arg("length"), nb::arg("degree"), nb::arg("shift"),
+           nb::arg("bits"));
   nb::class_<Pairs, FeatureMap>(m, "Pairs").def(nb::init<int>(), nb::arg("bits"));
+  nb::class_<Hashed, FeatureMap>(m, "Hashed").def(nb::init<int>(), nb::arg("bits"));
   nb::class_<Format>(m, "Format", "What all packed rows of a run have in common.")
       .def_prop_ro("d", &Format::d)
       .def_prop_ro("width", &Format::width);
@@ -138,7 +160,7 @@ void bind_packed(nb::module_& m) {
       },
       Release(), nb::arg("block"), nb::arg("format"), nb::arg("w"), nb::arg("scores").noconvert(),
       nb::arg("pool"), "<w, phi(x)> of every row");
-  m.def("expand_block", &expanded, nb::arg("block"), nb::arg("format"),
+  m.def("expand_block", &expanded, nb::arg("block"), nb::arg("format"), nb::arg("pool"),
         "(values, indices, starts) of the features as CSR");
 }
 
@@ -202,6 +224,7 @@ void bind_loops(nb::module_& m) {
            nb::arg("alpha"), nb::arg("w").noconvert(), nb::arg("loss") = "hinge",
            nb::arg("x") = 0.0)
       .def("set_finished", [](LoopsHandle& self, std::size_t k) { self.loops.set_finished(k); })
+      .def("evict_as_the_paper", [](LoopsHandle& self) { self.loops.evict_as_the_paper(); })
       .def(
           "consume",
           [](LoopsHandle& self, const PackedBlock& block, Pool& pool) {

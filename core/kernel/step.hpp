@@ -1,4 +1,5 @@
-// The exact step in one or two variables. In the signed variables beta_i = y_i a_i the dual is
+// The exact step in one or two variables (Lemmas 1 and 2 of the no-offset paper). In the signed
+// variables beta_i = y_i a_i the dual is
 //
 //   W(beta + d) - W(beta) = <r, d> - 1/2 <d, k d>,      low <= d <= high,
 //

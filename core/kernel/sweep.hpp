@@ -1,6 +1,6 @@
-// The one pass over n an iteration makes: it updates the residuals by the two rows of the step,
-// adds up the loss side of the gap, and finds the best next directions. Each kernel row is read
-// once.
+// The one pass over n an iteration makes, Procedures 1 and 2 of the no-offset paper in one: it
+// updates the residuals by the two rows of the step, adds up the loss side of the gap, and finds
+// the best next directions. Each kernel row is read once.
 //
 //   r_i        residual y_i - f_i; y_i r_i is the gradient of the dual
 //   c_i        y_i C_i

@@ -137,7 +137,8 @@ void CachedLoops::arrange(const PackedBlock& block) {
   const std::size_t entries = format_.map ? format_.map->typical_entries() : row_bytes / 8;
   chunk_ = std::max<std::size_t>(16, kChunkEntries / (entries + 1));
   cache_.arrange(row_bytes);
-  keep_all_ = n_ <= cache_.room_for(row_bytes);
+  room_ = cache_.room_for(row_bytes);
+  keep_all_ = n_ <= room_;
 }
 
 void CachedLoops::visit_rows(Problem& problem, const PackedBlock& block, Range range,
@@ -182,6 +183,14 @@ CachedLoops::Arrival CachedLoops::consume(const PackedBlock& block, Pool& pool) 
   return total;
 }
 
+// Whether thresholds are to be tightened: rows in use had to leave, or, in the paper, are many.
+bool CachedLoops::tightens() {
+  if (as_the_paper_) return 10 * longest_round() > 9 * room_;
+  const bool changed = cache_.crowded() != crowded_;
+  crowded_ = cache_.crowded();
+  return changed;
+}
+
 // Into the cache, if a problem wants the row (`wanted` has an entry for each, `stride` apart).
 void CachedLoops::take(const PackedRow& row, const std::uint8_t* wanted, std::size_t stride) {
   bool any = keep_all_;
@@ -192,8 +201,7 @@ void CachedLoops::take(const PackedRow& row, const std::uint8_t* wanted, std::si
   if (slot == RowCache::kNone) return;
   for (std::size_t k = 0; k < problems_.size(); ++k)
     if (wanted[k * stride] != 0) activate(problems_[k], slot);
-  if (cache_.crowded() != crowded_) {
-    crowded_ = cache_.crowded();
+  if (tightens()) {
     for (Problem& problem : problems_) {
       problem.upper *= kTighten;
       problem.lower *= kTighten;
@@ -280,6 +288,10 @@ void CachedLoops::end_pass() {
     if (problem.pass.visits == 0) continue;
     problem.upper = problem.pass.most > 0 ? problem.pass.most : kInfinity;
     problem.lower = problem.pass.least < 0 ? problem.pass.least : -kInfinity;
+    if (as_the_paper_) {
+      problem.upper = std::max(problem.pass.most, -problem.pass.least);
+      problem.lower = -problem.upper;
+    }
     const double mean = problem.pass.gap / static_cast<double>(problem.pass.visits);
     problem.least_gap = keep_all_ ? 0 : kSmallGap * std::max(mean, 0.0);
   }

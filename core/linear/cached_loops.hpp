@@ -95,6 +95,10 @@ class CachedLoops {
   // the caller's.
   void set_problem(std::size_t k, const PointwiseLoss& loss, std::int32_t positive,
                    DualVariables shares, double* w);
+  // The paper's rule of eviction in place of ours, for comparisons: one threshold for both sides,
+  // the largest projected gradient of the pass, a tenth smaller for every row that is taken while
+  // more than nine tenths of the cache is in use.
+  void evict_as_the_paper() { as_the_paper_ = true; }
   // No visits for problem k from here on.
   void set_finished(std::size_t k);
 
@@ -197,6 +201,7 @@ class CachedLoops {
   template <class Loss, class Entries>
   double add_to_dual(Problem& problem, const Loss& loss, const PackedRow& row, const Entries& x);
   void check_block(const PackedBlock& block);
+  bool tightens();
   void take(const PackedRow& row, const std::uint8_t* wanted, std::size_t stride);
   void activate(Problem& problem, std::uint32_t slot);
   void deactivate(Problem& problem, std::uint32_t slot);
@@ -207,8 +212,10 @@ class CachedLoops {
   std::vector<Problem> problems_;
   RowCache cache_;
   RowCache::Evicted evicted_;
-  bool keep_all_ = false;  // the whole source seems to fit
-  std::size_t chunk_ = 0;  // visits between two looks at the stop flag
+  bool keep_all_ = false;      // the whole source seems to fit
+  bool as_the_paper_ = false;  // in eviction
+  std::size_t room_ = 0;       // about how many rows fit
+  std::size_t chunk_ = 0;      // visits between two looks at the stop flag
   std::size_t crowded_ = 0;
   std::vector<std::uint32_t> permutation_;
   std::vector<std::uint8_t> wanted_;

@@ -158,6 +158,9 @@ def scan_svmlight(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), orde
 def read_fasta(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], labelled: bool) -> tuple:
     """(letters, starts, labels, label starts)"""
 
+def has_fasta_label(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> bool:
+    """whether the first header holds a label"""
+
 def read_parquet_footer(footer: bytes) -> tuple:
     """
     (is text, for each column; row groups of columns as (codec, values, packed, first page, dictionary))
@@ -246,11 +249,17 @@ class FeatureMap:
     @property
     def d(self) -> int: ...
 
+class Alphabet:
+    def __init__(self, letters: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
 class WeightedDegree(FeatureMap):
-    def __init__(self, alphabet: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], length: int, degree: int, bits: int) -> None: ...
+    def __init__(self, alphabet: Alphabet, length: int, degree: int, bits: int) -> None: ...
 
     def score(self, letters: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], pool: Pool) -> None:
-        """scores = <w, phi(x)> of every string"""
+        """<w, phi(x)> of every string"""
+
+    def add(self, letters: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], v: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], a: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], pool: Pool) -> None:
+        """a += sum_r v_r phi(x_r)"""
 
     @staticmethod
     def dimensions(letters: int, length: int, degree: int) -> float: ...
@@ -263,7 +272,19 @@ class Unit(enum.Enum):
 class Ngrams(FeatureMap):
     def __init__(self, unit: Unit, n: int, bits: int) -> None: ...
 
+class Mismatch(FeatureMap):
+    def __init__(self, alphabet: Alphabet, k: int, mismatches: int, bits: int) -> None: ...
+
+class Gappy(FeatureMap):
+    def __init__(self, alphabet: Alphabet, k: int, span: int, bits: int) -> None: ...
+
+class ShiftedDegree(FeatureMap):
+    def __init__(self, alphabet: Alphabet, length: int, degree: int, shift: int, bits: int) -> None: ...
+
 class Pairs(FeatureMap):
+    def __init__(self, bits: int) -> None: ...
+
+class Hashed(FeatureMap):
     def __init__(self, bits: int) -> None: ...
 
 class Format:
@@ -298,7 +319,7 @@ def pack_strings(letters: Annotated[NDArray[numpy.uint8], dict(shape=(None,), or
 def score_block(block: PackedBlock, format: Format, w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], pool: Pool) -> None:
     """<w, phi(x)> of every row"""
 
-def expand_block(block: PackedBlock, format: Format) -> tuple:
+def expand_block(block: PackedBlock, format: Format, pool: Pool) -> tuple:
     """(values, indices, starts) of the features as CSR"""
 
 class CachedLoops:
@@ -309,6 +330,8 @@ class CachedLoops:
     def set_problem(self, k: int, positive: int, alpha: object, w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], loss: str = 'hinge', x: float = 0.0) -> None: ...
 
     def set_finished(self, arg: int, /) -> None: ...
+
+    def evict_as_the_paper(self) -> None: ...
 
     def consume(self, block: PackedBlock, pool: Pool) -> tuple[tuple[float, int, int], tuple[float, int, int]]:
         """

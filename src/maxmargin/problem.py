@@ -169,6 +169,7 @@ class Settings:
 
     `stop` is the flag that Ctrl-C or the clock raises (`solvers.common.run.interruptible`).
     `free_intercept`: the last weight, of a constant feature 1, is not part of ``||w||^2``.
+    `keeps_planes`: give back the planes that hold the answer up, if they are few.
     """
 
     tol: float = 1e-3
@@ -177,18 +178,21 @@ class Settings:
     callback: Callback | None = None
     stop: Stop | None = None
     free_intercept: bool = False
+    keeps_planes: bool = False
 
 
 @dataclass
 class Solution:
-    """What a solver gives back; with `dual_variables` (a_i >= 0) where the method has them, and the
-    name of the `solver` where several may have worked."""
+    """What a solver gives back; with `dual_variables` (a_i >= 0) where the method has them, the
+    name of the `solver` where several may have worked, and planes (a, b, error of a) below the loss
+    where they are asked for."""
 
     w: np.ndarray
     certificate: Certificate
     history: list[Progress] = field(default_factory=list)
     dual_variables: np.ndarray | None = None
     solver: str | None = None
+    planes: list[tuple[np.ndarray, float, float]] = field(default_factory=list)
 
 
 class Clock:

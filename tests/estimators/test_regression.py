@@ -160,7 +160,7 @@ def test_the_best_C_has_the_least_loss_on_held_out_rows():
 BAD = [
     ({"quantile": 1.0, "loss": "quantile"}, "quantile must be a number between 0 and 1"),
     ({"quantile": [0.5, 0.1], "loss": "quantile"}, "several that increase"),
-    ({"quantile": [0.1, 0.9]}, "loss 'epsilon_insensitive' fits one function"),
+    ({"quantile": [0.1, 0.9]}, "the loss is 'epsilon_insensitive', which fits one function"),
     ({"epsilon": -1.0}, "epsilon must be a number >= 0; got -1.0"),
     ({"delta": 0, "loss": "huber"}, "delta must be a positive number; got 0"),
     ({"loss": "hinge"}, "loss must be one of epsilon_insensitive, .*; got 'hinge'"),

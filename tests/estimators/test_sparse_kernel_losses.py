@@ -110,3 +110,22 @@ def test_an_unknown_loss_is_refused_with_those_there_are():
     X, y = rows()
     with pytest.raises(ValueError, match=r"loss must be one of hinge, .*roc_auc"):
         SparseKernelSVC(3, loss="squared").fit(X, y)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "roc_auc"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_vectors_are_added_until_planes_are_within_delta(loss, classes):
+    X, y = rows(200, 2)
+    y = y + (X[:, 1] > 1) * (classes == 3)
+    sizes = []
+    for delta in (8.0, 1.0):
+        model = SparseKernelSVC(150, C=0.3, gamma=0.5, loss=loss, delta=delta, bounds="exact")
+        model.fit(X, y)
+        assert model.certificate_.status == "optimal"
+        assert 0 < model.delta_ <= delta * 1.001
+        sizes.append(model.n_basis_)
+    assert sizes[0] < sizes[1] < 150
+    few = SparseKernelSVC(3, C=0.3, gamma=0.5, loss=loss, delta=1.0).fit(X, y)
+    assert few.n_basis_ == 3  # never more than asked for
+    with pytest.raises(ValueError, match="delta"):
+        SparseKernelSVC(delta=0.0).fit(X, y)

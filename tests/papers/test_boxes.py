@@ -1,5 +1,6 @@
 """The solvers take the steps of the papers' algorithm boxes, one by one, on small data."""
 
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -27,21 +28,14 @@ def points(n=40, d=3, seed=0):
     return X, np.where(X[:, 0] + 0.5 * random.normal(size=n) > 0, 1.0, -1.0)
 
 
-class WithoutSubgradient(Hinge):
-    """Touches R at w_c always, as the paper does."""
-
-    def known_subgradient(self):
-        return None
-
-
 @pytest.mark.parametrize("C", [0.01, 1.0])
-def test_ocas_takes_the_steps_of_algorithm_1(C, monkeypatch):
+@pytest.mark.parametrize("mu", [0.1, 0.5])
+def test_ocas_takes_the_steps_of_algorithm_1(C, mu):
     X, y = points()
-    monkeypatch.setattr(bundle, "QP_SHARE", 1e-12)  # else the reduced problem is solved as needed
-    loss = WithoutSubgradient(y, C, POOL)
-    settings = Settings(tol=1e-12, max_iter=7)
-    history = bundle.solve(ArrayRows(X, pool=POOL), loss, settings).history
-    for step, (P, D) in zip(history[1:], plain.ocas(X, y, C)):
+    settings, variant = Settings(tol=1e-12, max_iter=7), replace(bundle.PAPER, mu=mu)
+    loss = Hinge(y, C, POOL)
+    history = bundle.solve(ArrayRows(X, pool=POOL), loss, settings, variant=variant).history
+    for step, (P, D) in zip(history[1:], plain.ocas(X, y, C, mu)):
         assert step.primal == pytest.approx(P, rel=1e-7)
         assert step.dual == pytest.approx(D, rel=1e-7, abs=1e-9)
 
@@ -66,9 +60,7 @@ def test_subspace_pursuit_takes_the_steps_of_algorithm_3():
     basis, kernel = [3, 17, 8, 30, 25], Kernel("rbf", 0.5)
     K = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
     subspace = Subspace(X, kernel, len(basis), POOL)
-    machine = subspace_pursuit.Machine(
-        WithoutSubgradient(y, 1.0, POOL), subspace, Settings(tol=1e-10)
-    )
+    machine = subspace_pursuit.Machine(Hinge(y, 1.0, POOL), subspace, Settings(tol=1e-10))
     subspace_pursuit.grow([machine], subspace, Given(X[basis]), len(basis))
     found = [(step.primal, step.dual) for step in machine.run.history]
     np.testing.assert_allclose(found, list(plain.cpsp(K, y, 1.0, basis)), rtol=1e-6)

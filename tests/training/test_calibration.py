@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from maxmargin.models.calibration import Isotonic, Sigmoid, probabilities_of
+from maxmargin.training import calibration
 from maxmargin.training.calibration import (
     FOLDS,
     Problem,
@@ -111,3 +112,17 @@ def test_an_unknown_probability_is_refused(value):
 def test_a_sigmoid_needs_a_slope_and_an_offset_for_each_score():
     with pytest.raises(ValueError, match="a slope and an offset"):
         Sigmoid(np.ones(2), np.zeros(3))
+
+
+@pytest.mark.parametrize("seed", [0, 62, 140])
+def test_a_sigmoid_takes_few_evaluations(seed, monkeypatch):
+    # Halving steps that looked bad for rounding alone took two thousand.
+    rng = np.random.default_rng(seed)
+    n = int(10 ** rng.uniform(1, 3.5))
+    f = rng.normal(size=n)
+    is_one = rng.uniform(size=n) < 1 / (1 + np.exp(-1 - 10.0 ** rng.uniform(-2, 1) * f))
+    asked = []
+    value = calibration._logistic
+    monkeypatch.setattr(calibration, "_logistic", lambda *at: asked.append(1) or value(*at))
+    fit_sigmoid(f, smoothed(is_one, np.ones(n)), np.ones(n))
+    assert len(asked) <= 25

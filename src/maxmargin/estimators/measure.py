@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.estimators.base import Classifier, Given, WithIntercept, parameters
+from maxmargin.estimators.features import MakesFeatures
 from maxmargin.metrics.named import HeldOut, judged
 from maxmargin.training.fit import LinearPlan, Trained
 from maxmargin.training.scores import Measure, train_measure
@@ -52,7 +53,7 @@ def judge(measure: Measure, model: Any, scores: np.ndarray, y: np.ndarray, sampl
 
 
 @parameters
-class MeasureSVC(ForMeasure):
+class MeasureSVC(ForMeasure, MakesFeatures):
     r"""Linear classifier that minimises a convex bound on a measure of all its labels at once.
 
     ``minimise 1/2 ||w||^2 + C max over labellings ybar of [n Delta(ybar, y) - sum of y_i <w, x_i>
@@ -81,6 +82,9 @@ class MeasureSVC(ForMeasure):
         Value of the constant feature.
     class_weight : dict, "balanced" or None
         Multiplies the weights of rows by their class.
+    features : str, map or callable, optional
+        Features made of the rows in every pass, as in `StreamSVC`: "weighted_degree:8",
+        "spectrum:6", "word_ngrams:2", ... X may then hold texts.
     solver, tol, max_iter, max_time, n_jobs, warm_start, verbose, callback
         As in `RankSVM`.
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.estimators.base import Classifier, Given, parameters
+from maxmargin.estimators.features import MakesFeatures
 from maxmargin.models.ordinal import places_of
 from maxmargin.training.fit import LinearPlan, Trained
 from maxmargin.training.scores import train_ordinal
@@ -40,7 +41,7 @@ class OrderedClassifier(Classifier):
 
 
 @parameters
-class OrdinalSVC(OrderedClassifier):
+class OrdinalSVC(OrderedClassifier, MakesFeatures):
     r"""Labels that have an order: one linear score for all of them, cut by thresholds.
 
     ``minimise 1/2 ||w||^2 + C n/m * sum over pairs y_i > y_j of max(0, 1 - <w, x_i - x_j>)``, then
@@ -53,6 +54,9 @@ class OrdinalSVC(OrderedClassifier):
         Multiplies the loss, which weighs as much as a sum over rows.
     order : sequence of labels, optional
         All labels from the lowest to the highest. Without it they are sorted: numbers by size.
+    features : str, map or callable, optional
+        Features made of the rows in every pass, as in `StreamSVC`: "weighted_degree:8",
+        "spectrum:6", "word_ngrams:2", ... X may then hold texts.
     solver, tol, max_iter, max_time, n_jobs, warm_start, verbose, callback
         As in `RankSVM`.
     class_weight : dict, "balanced" or None

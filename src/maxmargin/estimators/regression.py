@@ -10,6 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import d2_pinball_score, r2_score
 
 from maxmargin.estimators.base import Given, Machine, WithIntercept, parameters
+from maxmargin.estimators.features import MakesFeatures
 from maxmargin.training.fit import Trained
 from maxmargin.training.regression import RegressionPlan, train_regression
 
@@ -78,7 +79,7 @@ class LinearRegressor(Regressor):
 
 
 @parameters
-class LinearSVR(LinearRegressor):
+class LinearSVR(LinearRegressor, MakesFeatures):
     """Linear regression by one of six losses, with a certificate of how good the answer is.
 
         minimise   1/2 ||w||^2 + C sum_i s_i f(t_i - <w, x_i> - b)
@@ -108,6 +109,9 @@ class LinearSVR(LinearRegressor):
         mean: Chernozhukov, Fernandez-Val, Galichon 2010.)
     solver : {"auto", "newton", "dual", "ocas", "cpa"}
         As in `LinearSVC`.
+    features : str, map or callable, optional
+        Features made of the rows in every pass, as in `StreamSVC`: "weighted_degree:8",
+        "spectrum:6", "word_ngrams:2", ... X may then hold texts.
     tol, max_iter, max_time, n_jobs, random_state, warm_start, verbose, callback
         As in `LinearSVC`.
     fit_intercept, intercept_scaling : bool, float

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.report.markup import element
 from maxmargin.report.report import Report, make_report
-from maxmargin.report.subject import Search, Subject, describe_rows
+from maxmargin.report.subject import Search, Subject, describe_rows, search_by
 
 
 class Reporting:
@@ -48,6 +48,7 @@ class Reporting:
             given = me._scored(X, y, sample_weight, qid)
             about = _judged(me, given.X, given.y) | {"weight": _array(given.weight)}
             about["qid"] = _array(given.qid)
+            about["cell"] = _cell_of_rows(me.to_model(), given.X)
         made = make_report(
             Subject(
                 me.to_model(),
@@ -97,6 +98,13 @@ def _judged(estimator: Any, X: Any, y: Any) -> dict[str, Any]:
     }
 
 
+def _cell_of_rows(model: Any, X: Any) -> np.ndarray | None:
+    """Which cell of a model in cells decides each row; None for other models and rows on disk."""
+    if not hasattr(model, "tree") or hasattr(X, "blocks"):
+        return None
+    return model.tree.route(X if hasattr(X, "indptr") else np.asarray(X))
+
+
 def _array(values: Any) -> np.ndarray | None:
     return None if values is None else np.asarray(values)
 
@@ -110,17 +118,14 @@ def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _search(estimator: Any) -> Search | None:
-    """The errors of a cross-validation, from the attributes that searching estimators have."""
+    """The scores of a cross-validation, from the attributes that searching estimators have."""
     scores, Cs = getattr(estimator, "scores_", None), getattr(estimator, "Cs_", None)
     if scores is None or Cs is None:
         return None
-    gammas, values = getattr(estimator, "gammas_", None), np.asarray(scores)
-    # The score of a regression is the negative loss, unless another one was asked for.
-    of_loss = is_regressor(estimator) and getattr(estimator, "scoring", None) is None
-    error, measure = (-values, "loss") if of_loss else (1.0 - values, "error")
-    if error.ndim == 2:  # (folds, Cs)
-        return Search(np.asarray(Cs), error.T[None], measure=measure)
-    if gammas is None:  # values of another parameter: the path of the best one
-        best = int(np.argmin(error.mean(axis=2).min(axis=1)))
-        return Search(np.asarray(Cs), error[[best]], measure=measure)
-    return Search(np.asarray(Cs), error, np.asarray(gammas), measure)
+    usual = "negative_loss" if is_regressor(estimator) else "accuracy"
+    scoring = getattr(estimator, "scoring_", usual)
+    for values in ("gammas", "epsilons", "ks"):
+        tried = getattr(estimator, f"{values}_", None)
+        if tried is not None and np.ndim(scores) == 3:
+            return search_by(scoring, Cs, scores, tried, values.removesuffix("s"))
+    return search_by(scoring, Cs, scores)

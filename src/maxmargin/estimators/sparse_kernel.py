@@ -31,6 +31,7 @@ class OnBasis(WithProbabilities, KernelClassifier):
     starts: int = 32
     restarts: int = 2
     bounds: str = "auto"
+    delta: float | None = None
 
     def _plan(self) -> SparseKernelPlan:
         return self._planned(SparseKernelPlan)
@@ -108,6 +109,9 @@ class SparseKernelSVC(OnBasis):
         every pair of rows with a part in the solution: seconds for some 10 000 of them. "auto"
         does so where that is no more work than training was, or a moment; else it draws rows, and
         the bounds hold with a confidence of 99.9 % (`bounds_are_estimates_`).
+    delta : float, optional
+        Keep adding basis vectors until every plane is within so much of their span, `n_basis` at
+        most: then `delta_` is at most this. None: until there are `n_basis`.
     tol : float
         Stop when the objective is at most ``tol`` times itself above the best possible on these
         basis vectors.

@@ -10,9 +10,10 @@ import numpy as np
 
 from maxmargin.data.features import feature_map
 from maxmargin.data.stream.array_source import ArraySource
-from maxmargin.data.stream.blocks import BlockSource, Strings
+from maxmargin.data.stream.blocks import BlockSource
 from maxmargin.estimators.base import Probabilistic, WithIntercept, parameters
 from maxmargin.estimators.conventions import check_labels
+from maxmargin.estimators.features import MakesFeatures, is_text
 from maxmargin.estimators.regression import Regressor
 from maxmargin.estimators.sources import opened, refuse_beside
 from maxmargin.training.stream import (
@@ -25,7 +26,7 @@ from maxmargin.training.targets import checked_weights
 
 
 @parameters
-class OnStream(WithIntercept):
+class OnStream(MakesFeatures, WithIntercept):
     """What machines on streams share: where rows come from, and what is kept in memory."""
 
     _plans: ClassVar[type[StreamPlan]] = StreamPlan
@@ -33,7 +34,6 @@ class OnStream(WithIntercept):
 
     C: float = field(default=1.0, kw_only=False)
     memory: int | float | str = "1GB"
-    features: Any = None
     random_state: Any = None
     deterministic: bool | None = None
     checkpoint: str | os.PathLike | None = None
@@ -73,23 +73,6 @@ class OnStream(WithIntercept):
         weight = checked_weights(sample_weight, len(y))
         blocks = blocks_within(self.memory)
         return ArraySource(X, np.asarray(y), weight=weight, block_bytes=blocks)
-
-    def _is_file(self, X: Any, labelled: bool = False) -> bool:
-        """Strings that are no files are texts, if they have labels or features are made of them."""
-        if not super()._is_file(X):
-            return False
-        texts = isinstance(X, (list, tuple)) and (labelled or self.features is not None)
-        return not texts or all(os.path.exists(item) for item in X)
-
-    def _rows(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
-        return X if is_text(X) else super()._rows(X, y, **options)
-
-    @classmethod
-    def from_model(cls, model: Any) -> Any:
-        """The fitted estimator whose `to_model` this was, without its history."""
-        estimator = super().from_model(model)
-        estimator.features = model.features
-        return estimator
 
 
 @parameters
@@ -216,12 +199,3 @@ checkpoint_every, alpha_dtype, alpha_file, verbose, callback
     _shown = ("features",)
     _plans = StreamRegressionPlan
     _validation: ClassVar[dict[str, Any]] = {"y_numeric": True}
-
-
-def is_text(X: Any) -> bool:
-    """Whether X holds strings rather than numbers."""
-    if isinstance(X, Strings):
-        return True
-    if isinstance(X, np.ndarray):
-        return X.ndim == 1 and X.dtype.kind in "US"
-    return isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], str | bytes)

@@ -40,6 +40,7 @@ ENOUGH = {AUTO: FEW, "sigmoid": FEW, "isotonic": MANY}
 SLACK = 10.0  # the tolerance of a fold's machine, in those of the fit
 STOPPED = (Status.MAX_TIME, Status.INTERRUPTED, Status.CALLBACK)
 NEWTON_STEPS = 100
+ROUNDING = 1e-13  # of a sum over rows, relative
 LARGEST_LOG_ODDS = 30.0  # beyond this a probability is 0 or 1 in float64, or nearly
 
 # Scores of the rows held out by a machine trained without them, (n held out, k); None if stopped.
@@ -259,6 +260,8 @@ def fit_sigmoid(f: np.ndarray, t: np.ndarray, s: np.ndarray) -> tuple[float, flo
         determinant = hAA * hBB - hAB * hAB
         dA, dB = (hAB * gB - hBB * gA) / determinant, (hAB * gA - hAA * gB) / determinant
         step, rate = 1.0, gA * dA + gB * dB
+        if -rate <= ROUNDING * value:
+            break  # the value can no longer tell better from worse
         while step > 1e-10:
             moved = _logistic((A + step * dA) * x + B + step * dB, t, s)
             if moved <= value + 1e-4 * step * rate:

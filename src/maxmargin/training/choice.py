@@ -13,7 +13,7 @@ none can move alone.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +22,7 @@ from maxmargin.data.arrays import ArrayRows
 from maxmargin.losses.pointwise import LOSSES
 from maxmargin.parameters import one_of
 from maxmargin.problem import Settings, Solution
+from maxmargin.solvers.common.vectors import ROUNDING
 
 PASSES_SAVED = 5  # by a step of Newton: it does the work of so many of the cutting planes' passes
 SMALL_COST = 4e6  # entries looked at in about a millisecond or two
@@ -30,10 +31,25 @@ SMALL_COST = 4e6  # entries looked at in about a millisecond or two
 @dataclass(frozen=True)
 class Start:
     """A neighbouring problem's answer to begin from: w, and the dual
-    variables in units of C_i where the method has them."""
+    variables in units of C_i where the method has them.
+
+    `planes` lie below the loss at `C`. A loss of C' is one of C times C' / C, and so are its
+    planes.
+    """
 
     w: np.ndarray
     share: np.ndarray | None = None
+    planes: list[tuple[np.ndarray, float, float]] = field(default_factory=list)
+    C: float = 1.0
+
+    def at(self, C: float) -> Start:
+        """The same with planes of the loss at another C."""
+        ratio = C / self.C
+        planes = [
+            (ratio * a, ratio * b - ROUNDING * abs(ratio * b), ratio * error)
+            for a, b, error in self.planes
+        ]
+        return replace(self, planes=planes, C=C)
 
 
 Solve = Callable[[Any, Any, Settings, Start | None], Solution]
@@ -64,7 +80,8 @@ def _bundle(method: Literal["ocas", "cpa"]) -> Solve:
         w0 = None if start is None else start.w
         if settings.free_intercept:
             return free_intercept.solve(rows, loss, settings, method, w0)
-        return bundle.solve(rows, loss, settings, method=method, w0=w0)
+        planes = () if start is None else start.planes
+        return bundle.solve(rows, loss, settings, method=method, w0=w0, planes0=planes)
 
     return solve
 
@@ -83,9 +100,11 @@ def _newton(rows, loss, settings, start):
 
 
 def _by_progress(rows, loss, settings, start):
-    """`auto` on arrays."""
+    """`auto` on arrays. With a free intercept Newton goes on from a neighbour's answer."""
     from maxmargin.solvers.linear import progress
 
+    if start is not None and settings.free_intercept:
+        return replace(_newton(rows, loss, settings, start), solver="newton")
     return progress.solve(rows, loss, settings, u0=None if start is None else start.share)
 
 
@@ -137,18 +156,16 @@ def pick_solver(rows: Any, name: str = "hinge", free_intercept: bool = False) ->
 
     Newton where it is cheaper than to begin with anything else, and for small problems, which take
     a millisecond either way: there the answer that needs no seed is better. Dual descent where
-    features are too many for Newton's linear systems. With a free intercept always Newton.
+    features are too many for Newton's linear systems; with a free intercept it begins.
     """
     from maxmargin.solvers.linear import newton, progress
 
     if not isinstance(rows, ArrayRows) or name not in POINTWISE:
         return "ocas"
-    if free_intercept:
-        return "newton"
     if rows.width > newton.DIRECT_WIDTH:
-        return "dual"
+        return "auto" if free_intercept else "dual"
     small = progress.newton_cost(rows) <= SMALL_COST
-    return "newton" if small or progress.is_newton_cheaper_than_a_start(rows) else "auto"
+    return "newton" if small or progress.is_newton_cheaper_than_a_start(rows, name) else "auto"
 
 
 def check_width(name: str, width: int) -> None:

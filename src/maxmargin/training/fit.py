@@ -21,9 +21,11 @@ import numpy as np
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows, entries_of, useful_threads
 from maxmargin.data.cpus import granted_cpus
+from maxmargin.data.features import MappedSource
 from maxmargin.data.stream.blocks import BlockSource
 from maxmargin.data.stream.source_rows import Passes, SourceRows
 from maxmargin.losses.base import Loss
+from maxmargin.models.mapped import with_features
 from maxmargin.parameters import Options, not_negative, one_of, positive
 from maxmargin.problem import Clock, Progress, Settings, Solution, Status
 from maxmargin.solvers.common.run import Interrupts, catch_interrupts
@@ -51,7 +53,8 @@ class LinearPlan:
     """What a linear machine is to minimise, and how. Construction checks every value.
 
     `bias` is the constant feature B of the intercept, 0 for no intercept. `intercept` says whether
-    its weight is regularised; a free one has B = 1.
+    its weight is regularised; a free one has B = 1. `keeps_planes`: another C of the same loss
+    follows, which begins with planes of this one.
     """
 
     C: float = 1.0
@@ -62,6 +65,7 @@ class LinearPlan:
     class_weight: Mapping | str | None = None
     probability: bool | str = False
     options: Options = field(default_factory=Options)
+    keeps_planes: bool = False
 
     def __post_init__(self) -> None:
         method_of(self.probability)
@@ -71,8 +75,7 @@ class LinearPlan:
         if self.has_free_intercept and self.bias != 1:
             raise ValueError(
                 f"intercept is 'free', but its constant feature is {self.bias:g}: a free intercept "
-                "has no scale and is always there; leave fit_intercept, intercept_scaling and "
-                "--bias out"
+                "has no scale and is always there; leave out fit_intercept and intercept_scaling"
             )
         check_solver(self.solver, loss=self.loss, free_intercept=self.has_free_intercept)
 
@@ -122,6 +125,12 @@ class Trained:
     def with_model(self, model: Any) -> Trained:
         """The same runs, with the model changed after them."""
         return replace(self, model=model)
+
+    def on(self, X: Any) -> Trained:
+        """The same, with the map of features that the rows X are made by, if there is one."""
+        if not isinstance(X, MappedSource):
+            return self
+        return self.with_model(with_features(self.model, X.features, X.compact.kind, X.compact.d))
 
 
 class Place(Protocol):
@@ -228,12 +237,17 @@ def place_of(X: Any, plan: LinearPlan, interrupts: Interrupts) -> Place:
 
 
 def fit(
-    X: Any, losses: Sequence[MakeLoss], plan: LinearPlan, starts: Sequence[Start] | None = None
+    X: Any,
+    losses: Sequence[MakeLoss],
+    plan: LinearPlan,
+    starts: Sequence[Start] | None = None,
+    keep_dual_variables: bool = True,
 ) -> Fitted:
     """Solve ``1/2 ||w||^2 + R(X w)`` for every loss R.
 
     Ctrl-C and `max_time` give the best answers so far; their certificates say how good they are.
-    `starts` of another number or size of problems are not used.
+    `starts` of another number or size of problems are not used. Dual variables, one for each row
+    and problem, serve a next start; without them there is `w` to start from.
     """
     with catch_interrupts() as interrupts:
         place = place_of(X, plan, interrupts)
@@ -244,9 +258,12 @@ def fit(
         at_once = place.side_by_side(len(losses))
 
         def solve_one(k: int, settings: Settings) -> Solution:
-            start = None if starts is None else starts[k]
+            start = None if starts is None else starts[k].at(plan.C)
             settings.free_intercept = plan.has_free_intercept
+            settings.keeps_planes = plan.keeps_planes
             solution = place.solve(losses[k], solver, settings, start, at_once == 1)
+            if not keep_dual_variables:
+                solution.dual_variables = None
             return solution if plan.probability else _slim(solution)
 
         solutions = solve_all(solve_one, len(losses), at_once, plan.options, interrupts)

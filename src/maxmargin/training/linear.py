@@ -47,7 +47,9 @@ def train_on(
     method = method_of(plan.probability)
     if plan.probability is True and model.calibration is not None:
         method = None  # the logistic loss gives probabilities by itself
-    return trained if method is None else calibrated(method, X, labels, plan, trained, clock)
+    if method is not None:
+        trained = calibrated(method, X, labels, plan, trained, clock)
+    return trained.on(X)
 
 
 def calibrated(

@@ -50,8 +50,8 @@ class RegressionPlan(LinearPlan):
         levels = checked_levels(self.quantile)
         if self.loss not in LOSSES or LOSSES[self.loss].parameter != "quantile":
             raise ValueError(
-                f"quantile is a list, but loss {self.loss!r} fits one function: take "
-                "loss='quantile' or 'expectile', or leave quantile out"
+                "several quantiles are for loss='quantile' or 'expectile'; the loss is "
+                f"{self.loss!r}, which fits one function: give one, or leave it out"
             )
         return [self._spec(level) for level in levels]
 
@@ -105,7 +105,8 @@ def train_on(
     cost = targets.costs(plan.C)
     fitted = fit(X, [loss_of(spec, targets, cost) for spec in plan.specs()], plan, starts)
     model = regression_model(fitted.d, fitted.solver, fitted.solutions, plan)
-    return Trained(model, fitted.solutions, [start_of(s, cost) for s in fitted.solutions])
+    starts = [start_of(s, cost) for s in fitted.solutions]
+    return Trained(model, fitted.solutions, starts).on(X)
 
 
 def regression_model(

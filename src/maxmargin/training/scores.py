@@ -42,7 +42,8 @@ def trained_scores(
         parameters=parameters,
         **more,
     )
-    return Trained(kept, solutions, [Start(solution.w) for solution in solutions])
+    starts = [Start(solution.w, planes=solution.planes, C=plan.C) for solution in solutions]
+    return Trained(kept, solutions, starts)
 
 
 # ---------------------------------------------------------------- rankings
@@ -62,7 +63,7 @@ def train_ranking(
     def loss(pool: Any) -> Ranks:
         return Ranks(y, plan.C, pool, qid=qid, sample_weight=weight)
 
-    return trained_scores(RankModel, fit(X, [loss], plan, starts).solutions, plan)
+    return trained_scores(RankModel, fit(X, [loss], plan, starts).solutions, plan).on(X)
 
 
 def train_ordinal(
@@ -89,7 +90,7 @@ def train_ordinal(
         thresholds=best_thresholds(score, place, classes.size, weight),
         classes=classes,
         parameters={"order": None if order is None else list(order)},
-    )
+    ).on(X)
 
 
 # ---------------------------------------------------------------- measures
@@ -184,7 +185,7 @@ def train_measure(
             "pos_label": measure.pos_label,
         },
     )
-    return trained.with_model(replace(trained.model, coef=turn * trained.model.coef))
+    return trained.with_model(replace(trained.model, coef=turn * trained.model.coef)).on(X)
 
 
 def warn_if_nothing_learned(

@@ -34,6 +34,7 @@ from maxmargin.solvers.common.run import catch_interrupts
 from maxmargin.solvers.streaming import cached_loops
 from maxmargin.solvers.streaming.checkpoint import Checkpoints, resume
 from maxmargin.solvers.streaming.progress import SlowProgress, hardly_falls
+from maxmargin.solvers.streaming.rules import Rules
 from maxmargin.solvers.streaming.state import State
 from maxmargin.training.regression import RegressionPlan
 from maxmargin.training.stream_packing import Labels, Packing, Values
@@ -66,6 +67,7 @@ class StreamPlan:
     alpha_file: str | os.PathLike | None = None
     patient: bool = False
     options: Options = field(default_factory=Options)
+    rules: Rules = field(default_factory=Rules)
 
     def __post_init__(self) -> None:
         positive("C", self.C)
@@ -174,6 +176,7 @@ def train_stream(source: BlockSource, plan: StreamPlan) -> TrainedStream:
             patient=plan.patient,
             max_time=plan.options.max_time,
             after_block=checkpoints or (lambda state: None),
+            rules=plan.rules,
         )
         settings = plan.options.settings(stop)
         pool = _core.Pool(min(plan.options.threads or granted_cpus(), len(aim.losses)), stop)

@@ -36,7 +36,7 @@ from maxmargin.solvers.subspace.basis_choice import BASES, check_preimages, choi
 from maxmargin.solvers.subspace.kernel_values import diagonal
 from maxmargin.solvers.subspace.preimages import Search
 from maxmargin.solvers.subspace.span import Subspace
-from maxmargin.solvers.subspace.subspace_pursuit import Stage
+from maxmargin.solvers.subspace.subspace_pursuit import Pursuit, Stage
 from maxmargin.training.calibration import method_of
 from maxmargin.training.choice import Start
 from maxmargin.training.fit import LinearPlan, Trained
@@ -49,7 +49,7 @@ from maxmargin.training.targets import Labels, labels_of
 KEPT = (
     *("loss", "beta", "k", "class_weight", "probability"),
     *("kernel", "degree", "coef0"),
-    *("basis", "residual_rows", "starts", "restarts", "bounds"),
+    *("basis", "residual_rows", "starts", "restarts", "bounds", "delta"),
 )
 
 
@@ -75,6 +75,7 @@ class SparseKernelPlan:
     starts: int = Search.starts
     restarts: int = Search.restarts
     bounds: str = "auto"
+    delta: float | None = None
     class_weight: Mapping | str | None = None
     probability: bool | str = False
     options: Options = field(default_factory=Options)
@@ -98,6 +99,8 @@ class SparseKernelPlan:
         for name in ("residual_rows", "starts", "restarts"):
             positive_whole(name, getattr(self, name))
         one_of("bounds", self.bounds, ("auto", "exact"))
+        if self.delta is not None:
+            positive("delta", self.delta)
         one_of("basis", self.basis, BASES)
         if self.basis == "free":
             check_preimages(Kernel(self.kernel, 1.0, self.degree, self.coef0))
@@ -184,8 +187,9 @@ def train(
         _check_range(subspace)
         losses = [plan.problem(signs, labels, pool) for signs in codings]
         choice = choice_of(plan.basis, subspace, plan.search, options.seed)
+        all_rows, pursuit = plan.bounds == "exact", Pursuit(delta=plan.delta)
         stages = subspace_pursuit.solve(
-            subspace, losses, choice, sizes, settings, plan.bounds == "exact"
+            subspace, losses, choice, sizes, settings, all_rows, pursuit
         )
     vectors = subspace.basis.kept()
     path = [

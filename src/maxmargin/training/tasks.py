@@ -148,7 +148,7 @@ class OfRanks(Task):
     plan: LinearPlan
 
     def train(self, X: Any, starts: Any) -> Any:
-        return scores.train_ranking(X, self.y, self.plan, self.groups, self.weight, starts)
+        return scores.train_ranking(X, self.y, along_C(self.plan), self.groups, self.weight, starts)
 
     def scoring(self, axis: str | None) -> Any:
         return "ndcg@10" if are_grades(self.y) else "pairwise_accuracy"
@@ -173,7 +173,7 @@ class OfOrder(Task):
     order: Sequence | None = None
 
     def train(self, X: Any, starts: Any) -> Any:
-        return scores.train_ordinal(X, self.y, self.plan, self.order, self.weight, starts)
+        return scores.train_ordinal(X, self.y, along_C(self.plan), self.order, self.weight, starts)
 
     def scoring(self, axis: str | None) -> Any:
         return "mean_absolute_error"
@@ -192,7 +192,9 @@ class OfMeasure(Task):
         return replace(super().at({k: v for k, v in point.items() if k != "k"}), measure=measure)
 
     def train(self, X: Any, starts: Any) -> Any:
-        return scores.train_measure(X, self.y, self.plan, self.measure, self.weight, starts)
+        return scores.train_measure(
+            X, self.y, along_C(self.plan), self.measure, self.weight, starts
+        )
 
     def scoring(self, axis: str | None) -> Any:
         return _judge_of(self.measure, axis)
@@ -226,6 +228,11 @@ def _judge_of(measure: Measure, axis: str | None) -> Named:
     at_k = name != measure.name
     name = "accuracy" if name == "error" else name
     return Named(name, measure.k if at_k else None, measure.beta)
+
+
+def along_C(plan: LinearPlan) -> LinearPlan:
+    """The plan of a fit after which another C follows."""
+    return replace(plan, keeps_planes=True)
 
 
 def are_grades(y: np.ndarray) -> bool:

@@ -98,9 +98,10 @@ def interruptible(max_time: float | None = None) -> Iterator[_core.Stop]:
 class Run:
     """Problems solved side by side, most often one: their clock, histories, and why each ended.
 
-    The tolerance is relative to P, or to `scale` if that is given. A problem ends a share `margin`
-    below it, so that bounds computed afresh still are within it, and as stalled after `patience`
-    records without progress. Where `owns_stop` is False another thread polls the stop flag.
+    The tolerance is relative to P, or to `scale` if that is given: a rule other than the relative
+    gap, which the certificate then says. A problem ends a share `margin` below the tolerance, so
+    that bounds computed afresh still are within it, and as stalled after `patience` records without
+    progress. Where `owns_stop` is False another thread polls the stop flag.
     """
 
     def __init__(
@@ -242,7 +243,7 @@ class Run:
         if n_iter is None:
             n_iter = history[-1].iteration if history else 0
         if self.within_tolerance(primal, dual):
-            status = Status.OPTIMAL
+            status = Status.OPTIMAL if self.scale is None else Status.RULE_MET
         elif rule_met:
             status = Status.RULE_MET
         elif status is None or status is Status.OPTIMAL:

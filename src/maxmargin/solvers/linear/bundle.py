@@ -24,8 +24,9 @@ Deviations. The first plane is added before the first reduced problem (5 comes b
 plane there is nothing to solve, and a start other than 0 gives one. Where the line search knows a
 subgradient at a new w_b, the plane touches there: it is exact at the best point, and saves an
 evaluation. The reduced problem is solved only to a share of the gap. (9) is relative to P, and P is
-evaluated afresh in the end. CPA is lines 2 to 7 with w_c = w_t and no line 4.
-tests/papers has the box in plain Python; the loop takes the same steps.
+evaluated afresh in the end. CPA is lines 2 to 7 with w_c = w_t and no line 4. A `Variant` undoes
+these deviations, for comparisons. tests/papers has the box in plain Python; the loop takes the same
+steps.
 
 Only ``p_t = X w_t`` and ``a = X^T subgrad`` touch the data: two passes per iteration. Predictions
 of w_b and w_c are combinations of those already known.
@@ -48,14 +49,39 @@ from maxmargin.losses.base import Loss
 from maxmargin.problem import Settings, Solution
 from maxmargin.solvers.common.run import Run
 from maxmargin.solvers.common.vectors import ROUNDING, inner, norm2
-from maxmargin.solvers.linear.reduced_qp import Planes
+from maxmargin.solvers.linear.reduced_qp import KnownPlane, Planes
 from maxmargin.solvers.linear.wide_planes import wide_planes
 
 MU = 0.1  # equation (8) of the OCAS paper
 QP_SHARE = 0.1  # of the gap that the reduced problem may leave: less saves no iteration, but takes
 # twice the steps where there are many planes
+KEPT_SHARE = 8  # entries of the data to one of planes that are kept for another C
 NO_STEP = 1e-16  # ||w_t - w_b||^2 / ||w_b||^2 below which the direction is mostly rounding errors
 DRIFT = 1e-10  # of P that sums updated by many steps may be off, at most, when it is printed
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What the papers do otherwise. No estimator has it: it is for comparisons with them.
+
+    `mu` is that of (8). With `at_best` a plane touches R at a new w_b where the search knows a
+    subgradient there. `qp_share` of the gap may be left by the reduced problem. `stopping` says
+    when ``P - D`` is small: "relative" to P, "absolute" ((9) of the OCAS paper: at most tol), or
+    "mean slack" (Joachims' epsilon: at most tol R(0), which is n C for the hinge loss).
+    """
+
+    mu: float = MU
+    at_best: bool = True
+    qp_share: float = QP_SHARE
+    stopping: Literal["relative", "absolute", "mean slack"] = "relative"
+
+    def unit(self, loss: Loss) -> float | None:
+        """Of the tolerance; None for P itself."""
+        return {"relative": None, "absolute": 1.0, "mean slack": loss.at_zero}[self.stopping]
+
+
+STANDARD = Variant()
+PAPER = Variant(at_best=False, qp_share=1e-12, stopping="absolute")
 
 
 @dataclass
@@ -80,29 +106,33 @@ def solve(
     settings: Settings,
     method: Literal["ocas", "cpa"] = "ocas",
     w0: np.ndarray | None = None,
-    planes0: Sequence[tuple[np.ndarray, float]] = (),
+    planes0: Sequence[tuple] = (),
+    variant: Variant = STANDARD,
 ) -> Solution:
     """Minimises ``1/2 ||w||^2 + R(X w)`` until ``P - D <= tol P``.
 
     `w0` is a starting point (a solution for another C, say); 0 by default. `planes0` are planes
-    (a, b) below R that are known beforehand.
+    (a, b), or (a, b, by how much a is off), below R that are known beforehand.
     """
-    run = Run(settings)
-    planes = empty_planes(rows, loss, settings.tol, known=bool(planes0))
+    unit = variant.unit(loss)
+    run = Run(settings, scale=unit)
+    tol = settings.tol * (1.0 if unit is None else unit / loss.at_zero)  # of a typical P
+    planes = empty_planes(rows, loss, tol, known=bool(planes0))
     best, D = Point(np.zeros(rows.width), rows.zeros(), loss.at_zero, 0.0), 0.0
     try:
         best, subgrad = start(rows, loss, w0)
         p_c, R_c, iteration = best.p, best.R, 0
-        for a, b in planes0:
-            planes.add(a, b)
+        for plane in planes0:
+            planes.add(*plane)
         while not run.record(iteration, best.P, D):
             planes.add_subgradient(rows, subgrad, offset(loss, R_c, rows.inner(subgrad, p_c)))
-            w_t, D_t = planes.minimise(QP_SHARE * max(best.P - D, settings.tol * best.P))
+            w_t, D_t = planes.minimise(variant.qp_share * max(best.P - D, tol * best.P))
             D = max(D, D_t)
             p_t = rows.matvec(w_t)
             if method == "ocas":
                 before, best = best, line_search(rows, loss, best, w_t, p_t)
-                p_c, R_c, subgrad = next_touch(rows, loss, best, p_t, moved=best is not before)
+                moved = variant.at_best and best is not before
+                p_c, R_c, subgrad = next_touch(rows, loss, best, p_t, moved, variant.mu)
             else:
                 p_c = p_t
                 R_c, subgrad = loss.evaluate(p_t)
@@ -111,7 +141,16 @@ def solve(
             iteration += 1
     except _core.Stopped as reason:
         run.stopped(reason)
-    return Solution(best.w, run.certify(exact_primal(rows, loss, best), D), run.history)
+    certificate = run.certify(exact_primal(rows, loss, best), D)
+    kept = few_planes(rows, planes) if settings.keeps_planes else []
+    return Solution(best.w, certificate, run.history, planes=kept)
+
+
+def few_planes(rows: Rows, planes: Planes) -> list[KnownPlane]:
+    """The planes that hold the answer up, if they take little beside the data."""
+    active = planes.known()
+    room = getattr(rows, "nnz", 0) / KEPT_SHARE
+    return active if len(active) * rows.width <= room else []
 
 
 def empty_planes(rows: Rows, loss: Loss, precision: float, known: bool) -> Planes:
@@ -155,7 +194,7 @@ def line_search(rows: Rows, loss: Loss, best: Point, w_t: np.ndarray, p_t: np.nd
 
 
 def next_touch(
-    rows: Rows, loss: Loss, best: Point, p_t: np.ndarray, moved: bool
+    rows: Rows, loss: Loss, best: Point, p_t: np.ndarray, moved: bool, mu: float = MU
 ) -> tuple[np.ndarray, float, np.ndarray]:
     """Where the next plane touches R: predictions p_c, the loss and a subgradient there.
 
@@ -164,7 +203,7 @@ def next_touch(
     subgrad = loss.known_subgradient() if moved else None
     if subgrad is not None:
         return best.p, best.R, subgrad
-    p_c = rows.axpby(1 - MU, best.p, MU, p_t)
+    p_c = rows.axpby(1 - mu, best.p, mu, p_t)
     return p_c, *loss.evaluate(p_c)
 
 

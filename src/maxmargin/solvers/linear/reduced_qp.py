@@ -30,6 +30,9 @@ COARSE = 1e-4  # relative precision of an answer for which planes may be rounded
 NEGLIGIBLE = 1e-7  # if that changes them by less than this share of their length
 
 
+KnownPlane = tuple[np.ndarray, float, float]  # a, b, and by how much a may be off
+
+
 class Planes:
     """Planes ``<a_j, w> + b_j``, kept as rows of matrices of `CHUNK` rows each.
 
@@ -55,9 +58,11 @@ class Planes:
         """Adds the plane ``<X^T subgrad, w> + b``."""
         self.add(rows.rmatvec(subgrad), b)
 
-    def add(self, a: np.ndarray, b: float) -> None:
-        """Adds the plane ``<a, w> + b``."""
+    def add(self, a: np.ndarray, b: float, error: float = 0.0) -> None:
+        """Adds the plane ``<a, w> + b``; a may be off by `error`."""
         products = self._store(a)
+        if error:
+            self._errors[-1] += error
         self._b = np.append(self._b, b)
         self._lengths = np.append(self._lengths, math.sqrt(products[-1]))
         self._idle = np.append(self._idle, 0)
@@ -113,6 +118,13 @@ class Planes:
         for k, rows in enumerate(self._rows(len(self))):
             w -= rows.rmatvec(beta[k * CHUNK : k * CHUNK + rows.n])
         return w, inner(beta, self._errors)
+
+    def known(self) -> list[KnownPlane]:
+        """The planes that hold the last minimum up."""
+        return [
+            (self._plane(j).astype(np.float64), float(self._b[j]), float(self._errors[j]))
+            for j in np.flatnonzero(self._idle == 0).tolist()
+        ]
 
     def drop_idle(self) -> None:
         """Forgets planes that have not mattered for a while; the bound does not fall by it."""

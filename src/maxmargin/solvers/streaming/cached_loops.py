@@ -29,8 +29,9 @@ Algorithms 1 (reader) and 2 (trainer) of the paper, and who does each line:
 Deviations. Rows are visited on arrival and then decide whether they enter the cache: the
 convergence proof asks that every row be visited, and rows at a bound take no room. The cache is
 swept in rounds of random order rather than by random draws: no row waits for its luck. The run ends
-by the duality gap of a pass over all rows, not by the spread of projected gradients. An iteration
-is a pass. tests/papers has the trainer in plain Python; the core takes the same steps.
+by the duality gap of a pass over all rows, not by the spread of projected gradients. `rules.py` has
+the paper's eviction and stopping, for comparisons. An iteration is a pass. tests/papers has the
+trainer in plain Python; the core takes the same steps.
 
 Problems of several classes (one against the rest) or quantiles share passes, cache and gap checks.
 """
@@ -51,6 +52,8 @@ from maxmargin.solvers.common.run import Run
 from maxmargin.solvers.common.vectors import inner
 from maxmargin.solvers.streaming.progress import StreamProgress, hardly_falls
 from maxmargin.solvers.streaming.reader import Reader
+from maxmargin.solvers.streaming.rounds import Rounds
+from maxmargin.solvers.streaming.rules import Rules
 from maxmargin.solvers.streaming.state import State
 
 FRESH_COST = 2.0  # of a visit on arrival, in visits of the cache: it is read and packed too
@@ -62,8 +65,6 @@ NEAR = 2.0  # a gap check is due when the estimated gap is within so many tolera
 CHECK_SHARE = 0.3  # or after this share of all passes
 LEAST_PASSES = 3  # and no fewer than so many
 ROUNDS = 100_000  # without a max_iter: what needs more (C huge) is another solver's task
-ROUNDS_SHARE = 0.2  # of the work in memory between two gap checks,
-PROGRESS = 0.3  # unless the violation of optimality has fallen to this fraction before
 
 
 @dataclass
@@ -92,6 +93,7 @@ class Options:
     patient: bool = False
     max_time: float | None = None
     after_block: Callable[[State], None] = field(default=lambda state: None)
+    rules: Rules = field(default_factory=Rules)
 
 
 def solve(
@@ -126,11 +128,13 @@ class Trainer:
         self.loops = _core.CachedLoops(
             task.format, task.source.n, self.problems, options.budget, settings.seed
         )
+        if options.rules.paper_eviction:
+            self.loops.evict_as_the_paper()
         for k, (positive, loss) in enumerate(zip(task.positives, task.losses)):
             self.loops.set_problem(k, positive, state.shares[k], state.w[k], loss.name, loss.x)
         self.visits = self.cached_visits = 0
         self.since_check = self.trained = 0
-        self.near = False
+        self.near = self.rule_met = False
         self.rounds = Rounds()
         self.mean = [best.copy() for best in state.best]
         self.pass_seconds = 0.0
@@ -151,6 +155,7 @@ class Trainer:
             self.average(1.0 / blocks)
             self.options.after_block(self.state)
         tallies = [self.loops.pass_tally(k) for k in range(self.problems)]
+        self.look_at_spread()
         self.loops.end_pass()
         self.pass_seconds = self.run.clock() - began
         self.state.passes += 1
@@ -205,7 +210,8 @@ class Trainer:
             self.loops.start_pass()
             entries = self.round_in_memory(entries)
             self.state.passes += 1
-            if self.rounds.check_due(self.violation(), entries) or entries == 0:
+            self.look_at_spread()
+            if self.rounds.check_due(self.violation(), entries) or entries == 0 or self.rule_met:
                 break
         self.check_gap_in_memory()
         self.options.after_block(self.state)
@@ -231,6 +237,11 @@ class Trainer:
         tallies = [self.loops.pass_tally(k) for k in self.run.open_problems()]
         return max((most - least for *_, most, least in tallies), default=0.0)
 
+    def look_at_spread(self) -> None:
+        """Whether the pass that ends here meets the paper's stopping rule, if that is asked for."""
+        spread = self.options.rules.spread
+        self.rule_met = spread is not None and self.violation() <= spread
+
     def count(self, tally: tuple[float, int, int], cached: bool) -> int:
         """Keeps account of visits; how many features they met."""
         _, visits, entries = tally
@@ -251,7 +262,7 @@ class Trainer:
         if self.since_check == 0:
             return False
         passes = max(LEAST_PASSES, CHECK_SHARE * self.trained)
-        due = self.near or self.since_check >= passes
+        due = self.near or self.rule_met or self.since_check >= passes
         return due or self.short_of_time() or self.passes_left == 1
 
     def short_of_time(self) -> bool:
@@ -291,6 +302,8 @@ class Trainer:
                 self.loops.set_finished(k)
         self.since_check, self.near = 0, False
         self.record()
+        if self.rule_met:
+            self.run.end(Status.RULE_MET)
         for k in self.run.open_problems() if self.settings.max_iter is None else ():
             if hardly_falls(self.run.histories[k]):
                 self.run.end(Status.MAX_ITER, k)
@@ -323,25 +336,6 @@ class Trainer:
         w, P = self.state.point(k)
         certificate = self.run.certify(P, self.state.D[k], problem=k, n_iter=self.state.passes)
         return Solution(w, certificate, self.run.histories[k])
-
-
-class Rounds:
-    """When to check the gap if all rows are in the cache: after enough work, and when the violation
-    of optimality has fallen."""
-
-    def __init__(self) -> None:
-        self.pass_entries = 0  # features of all rows
-        self.total = self.since_last = 0
-        self.violation_at_last = math.inf
-
-    def check_due(self, violation: float, entries: int) -> bool:
-        self.total += entries
-        self.since_last += entries
-        worked = self.since_last >= max(self.pass_entries, ROUNDS_SHARE * self.total)
-        if worked or violation <= PROGRESS * self.violation_at_last:
-            self.since_last, self.violation_at_last = 0, violation
-            return True
-        return False
 
 
 def rate(tally: tuple[float, int, int]) -> float:

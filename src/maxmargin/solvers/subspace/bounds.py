@@ -169,6 +169,16 @@ def all_squares(subspace: Subspace, rows: Weighted, digits: float) -> tuple[np.n
     return sums, kernel_error(kernel, subspace.X, largest, digits) * size
 
 
+def length_outside(subspace: Subspace, subgrad: np.ndarray) -> float:
+    """``||Psi - P_B Psi||`` of ``Psi = sum_i l_i phi(x_i)``, over all pairs of rows with weight."""
+    used = np.flatnonzero(subgrad)
+    own, weights = diagonal(subspace.kernel, subspace.norms[used]), subgrad[used]
+    rows = Weighted(subspace.X[used], own, np.abs(weights), weights[None])
+    squares, _ = all_squares(subspace, rows, 0.0)
+    inside = subspace.rows.rmatvec(subgrad) if subspace.k else np.zeros(1)
+    return math.sqrt(max(float(squares[0]) - float(inside @ inside), 0.0))
+
+
 def sampled_squares(
     subspace: Subspace, rows: Weighted, found: Evaluation, draws: int, seed: int
 ) -> np.ndarray:

@@ -34,7 +34,8 @@ is the duality gap. `iteration` counts planes, of growth too. tests/papers has t
 Python; the loop takes the same steps.
 
 The paper follows the residual of the newest plane. Here it is that of the plane at w_b: -w_b - Psi
-is the steepest descent there, and its part outside the span is what the basis lacks.
+is the steepest descent there, and its part outside the span is what the basis lacks. A `Pursuit`
+has what the paper does, for comparisons.
 
 Several classes are several problems on one basis, which take turns in choosing.
 """
@@ -43,26 +44,45 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
 from maxmargin import _core
-from maxmargin.data.arrays import ArrayRows, Rows
 from maxmargin.losses.base import Loss
 from maxmargin.losses.pointwise import Pointwise
 from maxmargin.problem import Progress, Settings, Status
 from maxmargin.solvers.common.run import Run
+from maxmargin.solvers.common.vectors import norm2
 from maxmargin.solvers.kernel.blas import OneBlasThread
 from maxmargin.solvers.kernel.certificate import SpanCertificate
 from maxmargin.solvers.linear.bundle import Point, line_search, next_touch, offset, unstoppable
-from maxmargin.solvers.linear.reduced_qp import Planes
 from maxmargin.solvers.subspace.basis_choice import Choice
-from maxmargin.solvers.subspace.bounds import Bounds, bounds_of
+from maxmargin.solvers.subspace.bounds import Bounds, bounds_of, length_outside
 from maxmargin.solvers.subspace.certificate import ActivePlanes, Evaluation, evaluate
+from maxmargin.solvers.subspace.planes_of_rows import PlanesOfRows
 from maxmargin.solvers.subspace.span import Subspace
 
 MARGIN = 0.02  # of the tolerance, for what float32 coordinates differ from fresh kernel values
 PASSES = 4  # products with all coordinates that an iteration takes
+
+
+@dataclass(frozen=True)
+class Pursuit:
+    """What the paper does otherwise. Estimators have the `delta`; the others are for comparisons.
+
+    `steps` are those of OCAS, or of CPA as in its box. A basis vector serves the `residual` of the
+    plane at the best point, or of the newest one. With a `delta` vectors join until the newest
+    plane of each problem is within so much of the span, (8); else one joins for every plane.
+    """
+
+    steps: Literal["ocas", "cpa"] = "ocas"
+    residual: Literal["best", "newest"] = "best"
+    delta: float | None = None
+
+
+STANDARD = Pursuit()
+PAPER = Pursuit("cpa", "newest")
 
 
 @dataclass
@@ -92,6 +112,7 @@ def solve(
     sizes: Sequence[int],
     settings: Settings,
     all_rows: bool = False,
+    pursuit: Pursuit = STANDARD,
 ) -> list[Stage]:
     """Machines with bases of growing `sizes`, each begun from the one before.
 
@@ -99,10 +120,11 @@ def solve(
     limit or the stop flag ends the run: the last stage is then what there is. With `all_rows`,
     bounds look at all pairs of rows, however many.
     """
-    machines = [Machine(loss, subspace, settings) for loss in losses]
+    machines = [Machine(loss, subspace, settings, pursuit) for loss in losses]
+    grown = grow if pursuit.delta is None else grow_within_delta
     stages = []
     for size in sizes:
-        complete = grow(machines, subspace, choice, size)
+        complete = grown(machines, subspace, choice, size)
         for machine in machines:
             machine.settle()
         stages.append(Stage(subspace.k, [machine.solution(all_rows) for machine in machines]))
@@ -131,6 +153,28 @@ def grow(machines: list[Machine], subspace: Subspace, choice: Choice, size: int)
     return False
 
 
+def grow_within_delta(
+    machines: list[Machine], subspace: Subspace, choice: Choice, size: int
+) -> bool:
+    """Planes until the gap is closed, and vectors for each while it is `delta` off the span."""
+    try:
+        for machine in machines:
+            if machine.ended:
+                break
+            machine.run.restart()
+            while not machine.run.record(machine.iteration, machine.best.P, machine.D):
+                while subspace.k < size and machine.misses_delta():
+                    z = extend_basis(subspace, choice, machine.residual_of())
+                    if z is None:
+                        return True
+                    for other in machines:
+                        other.widen(z)
+                machine.step()
+    except _core.Stopped:
+        machine.run.stopped()
+    return False
+
+
 def extend_basis(subspace: Subspace, choice: Choice, subgrad: np.ndarray) -> np.ndarray | None:
     """Adds a vector for the residual of ``sum_i l_i phi(x_i)``; its column of Z, or None."""
     for _ in range(choice.tries):
@@ -144,67 +188,14 @@ def extend_basis(subspace: Subspace, choice: Choice, subgrad: np.ndarray) -> np.
     return None
 
 
-class PlanesOfRows(Planes):
-    """Planes that remember their subgradient, so that they can follow a growing basis.
-
-    They keep it in units of each row's cost, where the loss has one: 0 or 1 at most rows for the
-    hinge. float32 does as long as it holds every share exactly, since the planes are a proof.
-    """
-
-    def __init__(self, unit: np.ndarray, pool: _core.Pool) -> None:
-        super().__init__(0, pool)
-        self._unit = unit
-        self._shares: np.ndarray = np.empty((8, len(unit)), dtype=np.float32)
-
-    def add_subgradient(self, rows: Rows, subgrad: np.ndarray, b: float) -> None:
-        t = len(self)
-        unit = self._unit
-        shares = np.divide(subgrad, unit, out=np.zeros_like(subgrad), where=unit != 0)
-        self._make_room(t, shares)
-        self._shares[t] = shares
-        super().add_subgradient(rows, subgrad, b)
-
-    def _make_room(self, t: int, shares: np.ndarray) -> None:
-        """For the t-th plane, of numbers that hold its shares."""
-        number: np.dtype = self._shares.dtype
-        with np.errstate(over="ignore"):
-            if number == np.float32 and (shares.astype(np.float32) != shares).any():
-                number = np.dtype(np.float64)
-        room = t + t // 2 if t == len(self._shares) else len(self._shares)
-        if (room, number) != (len(self._shares), self._shares.dtype):
-            grown = np.empty((room, len(shares)), dtype=number)
-            grown[:t] = self._shares[:t]
-            self._shares = grown
-
-    def follow(self, z: np.ndarray) -> None:
-        """Every plane gains its coordinate along a new column z."""
-        self.widen(self._rows_of_shares().matvec(self._unit * z) if len(self) else np.empty(0))
-
-    def active(self) -> ActivePlanes | None:
-        """The planes that make up w_t, if there are any."""
-        beta = self._qp.beta
-        return ActivePlanes.of(beta, self._shares[: len(beta)], self._unit, self._b)
-
-    def mixed(self) -> np.ndarray:
-        """``sum_j beta_j l_j``: the plane that w_t is made of."""
-        beta = self._qp.beta
-        return self._unit * self._rows_of_shares().rmatvec(beta / max(1.0, float(beta.sum())))
-
-    def _keep(self, kept: np.ndarray) -> None:
-        for place, plane in enumerate(kept):
-            if place != plane:
-                self._shares[place] = self._shares[plane]
-        super()._keep(kept)
-
-    def _rows_of_shares(self) -> ArrayRows:
-        return ArrayRows(self._shares[: len(self)], pool=self._pool)
-
-
 class Machine:
     """One problem on the shared basis: its planes, its bounds, its run."""
 
-    def __init__(self, loss: Loss, subspace: Subspace, settings: Settings) -> None:
+    def __init__(
+        self, loss: Loss, subspace: Subspace, settings: Settings, pursuit: Pursuit = STANDARD
+    ) -> None:
         self.loss, self.subspace, self.settings = loss, subspace, settings
+        self.pursuit = pursuit
         _, self.judge = unstoppable(subspace.rows, loss)  # for what is stated in the end
         self.run = Run(settings, margin=MARGIN)
         unit = -loss.q if isinstance(loss, Pointwise) else np.ones(subspace.n)
@@ -221,8 +212,16 @@ class Machine:
 
     def residual_of(self) -> np.ndarray:
         """Of the plane that the next basis vector is to serve: at w_b, else that of the bound."""
-        subgrad = self.loss.evaluate(self.best.p)[1]
+        if self.pursuit.residual == "newest":
+            subgrad = self.subgrad
+        else:
+            subgrad = self.loss.evaluate(self.best.p)[1]
         return subgrad if subgrad.any() or not len(self.planes) else self.planes.mixed()
+
+    def misses_delta(self) -> bool:
+        """Whether the newest plane is further from the span than it may be."""
+        delta = self.pursuit.delta
+        return delta is not None and length_outside(self.subspace, self.subgrad) > delta
 
     def widen(self, z: np.ndarray) -> None:
         """The basis has a new vector, z its column."""
@@ -233,7 +232,7 @@ class Machine:
         self.run.restart()
 
     def step(self) -> None:
-        """One iteration of OCAS on the rows z_i."""
+        """One iteration of OCAS, or of CPA, on the rows z_i."""
         rows, best = self.subspace.rows, self.best
         b = offset(self.loss, self.R_c, rows.inner(self.subgrad, self.p_c))
         self.planes.add_subgradient(rows, self.subgrad, b)
@@ -241,9 +240,15 @@ class Machine:
         w_t, D_t = self.planes.minimise(tolerance=1e-3 * precision)
         self.D = max(self.D, D_t)
         p_t = rows.matvec(w_t)
-        self.best = line_search(rows, self.loss, best, w_t, p_t)
-        moved = self.best is not best
-        self.p_c, self.R_c, self.subgrad = next_touch(rows, self.loss, self.best, p_t, moved)
+        if self.pursuit.steps == "ocas":
+            self.best = line_search(rows, self.loss, best, w_t, p_t)
+            moved = self.best is not best
+            self.p_c, self.R_c, self.subgrad = next_touch(rows, self.loss, self.best, p_t, moved)
+        else:
+            self.p_c = p_t
+            self.R_c, self.subgrad = self.loss.evaluate(p_t)
+            here = Point(w_t, p_t, self.R_c, norm2(w_t))
+            self.best = min(best, here, key=lambda point: point.P)
         self.planes.drop_idle()
         self.iteration += 1
 
