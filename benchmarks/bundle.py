@@ -37,13 +37,14 @@ def solve(
     threads: int = 1,
     max_time: float | None = None,
     max_iter: int | None = None,
+    variant: bundle.Variant = bundle.STANDARD,
 ) -> Solution:
     """The problem without a bias, by "ocas" or "cpa"."""
     with interruptible(max_time) as stop:
         pool = _core.Pool(threads, stop)
         rows, loss = ArrayRows(X, 0.0, pool), Hinge(y, C, pool)
         settings = Settings(tol=tol, max_iter=max_iter, stop=stop)
-        return bundle.solve(rows, loss, settings, method)
+        return bundle.solve(rows, loss, settings, method, variant=variant)
 
 
 PLANES = "reduced QP: of it, products with the planes"

@@ -111,7 +111,8 @@ def summary(task: str, rows: dict[str, dict]) -> str:
         every = np.array([row["ratio"]["geometric mean"] for row in rows.values()])
         return (
             f"Geometric mean over all sets: {geometric(every):.1f} times faster than LIBSVM "
-            f"(least {every.min():.1f}, most {every.max():.1f})."
+            f"(least {every.min():.1f}, most {every.max():.1f}), which copies the matrix in every "
+            "fit."
         )
     if task == "working-sets":
         by_time = [

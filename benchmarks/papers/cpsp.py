@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
+import scipy.sparse as sp
+
 from benchmarks import sparse_kernel as tasks
 from benchmarks.papers.items import (
     DIFFERS,
@@ -17,21 +20,26 @@ from benchmarks.papers.items import (
     exponent,
     item,
 )
-from maxmargin import KernelSVC, LinearSVC, SparseKernelSVC
+from maxmargin import KernelSVC, LinearSVC, SparseKernelSVC, _core
+from maxmargin.solvers.kernel.gram import Kernel
+from maxmargin.solvers.subspace.basis_choice import choice_of
+from maxmargin.solvers.subspace.preimages import Search
+from maxmargin.solvers.subspace.span import Subspace
+from maxmargin.solvers.subspace.subspace_pursuit import extend_basis
 
 BASES = {"CPSP": "free", "CPSP(tr)": "training", "Nystroem": "nystroem", "IncChol": "cholesky"}
 NAMES = {"a9a": "adult", "ijcnn1": "ijcnn"}
 
 
 def thinned(split: tasks.Split, most: int | None) -> tasks.Split:
-    """The first rows of a split that is in random order."""
+    """Some rows of each part, drawn: the files of IJCNN are in the order of time."""
     if most is None:
         return split
-    return tasks.Split(
-        split.X[:most],
-        split.y[:most],
-        *(part[:most] for part in (split.X_valid, split.y_valid, split.X_test, split.y_test)),
-    )
+    parts = []
+    for X, y in ((split.X, split.y), (split.X_valid, split.y_valid), (split.X_test, split.y_test)):
+        drawn = np.random.default_rng(0).permutation(len(y))[:most]
+        parts += [X[drawn], y[drawn]]
+    return tasks.Split(*parts)
 
 
 def exact(split: tasks.Split, C: float, gamma: float):
@@ -40,11 +48,30 @@ def exact(split: tasks.Split, C: float, gamma: float):
     return model, time.process_time() - began
 
 
+def reduced_set(split: tasks.Split, machine: KernelSVC, gamma: float, k: int) -> float:
+    """Accuracy of the exact machine projected onto pre-images of what is left of it."""
+    pool = _core.Pool(1)
+    subspace = Subspace(split.X, Kernel("rbf", gamma), k, pool)
+    choice = choice_of("free", subspace, Search(), 0)
+    beta = np.zeros(subspace.n)
+    beta[machine.support_] = machine.dual_coef_.ravel()
+    while subspace.k < k and extend_basis(subspace, choice, beta) is not None:
+        pass
+    shares = subspace.coefficients(subspace.rows.rmatvec(beta))
+    X, vectors = (
+        np.asarray(part.toarray() if sp.issparse(part) else part, dtype=np.float64)
+        for part in (split.X_test, subspace.basis.kept())
+    )
+    squares = (X**2).sum(axis=1)[:, None] + (vectors**2).sum(axis=1) - 2 * X @ vectors.T
+    scores = np.exp(-gamma * np.maximum(squares, 0)) @ shares
+    return 100 * float(np.mean((scores > 0) == (split.y_test > 0)))
+
+
 @item(
     "cpsp",
     "Table 1",
     "with 1000 basis vectors CPSP is within 0.1 points of the exact machine; training rows, Nystroem and incomplete Cholesky are behind.",
-    "C and gamma are chosen once, for the exact machine, not per method and k. IMDB stands for CCAT in `benchmarks.sparse_kernel`. CVM, BVM and LASVM are not installed.",
+    "C and gamma are chosen once, for the exact machine, not per method and k (that is below). At most 10 000 training rows, so that all rivals get 1000 vectors too. The reduced set method trains the exact machine first and then approximates it. IMDB stands for CCAT in `benchmarks.sparse_kernel`. CVM, BVM and LASVM are not installed.",
     ("a9a", "ijcnn1"),
 )
 def table_1(given: Given) -> Found:
@@ -52,15 +79,14 @@ def table_1(given: Given) -> Found:
     k = given.pick(50, 1000)
     for name in given.pick(("adult",), ("adult", "ijcnn")):
         task = tasks.TASKS[name]
-        split = thinned(task.load(given.folder), given.pick(6000, None))
+        split = thinned(task.load(given.folder), given.pick(6000, 10_000))
         machine, _ = exact(split, task.C, task.gamma)
         base = tasks.score(machine, split.X_test, split.y_test)
         linear = LinearSVC(C=1.0).fit(split.X, split.y)
         found = {}
         for label, basis in BASES.items():
-            size = k if label == "CPSP" else min(k, 200)
             fit = SparseKernelSVC(
-                size,
+                k,
                 task.C,
                 gamma=task.gamma,
                 basis=basis,
@@ -69,14 +95,16 @@ def table_1(given: Given) -> Found:
             fit.fit(split.X, split.y)
             found[label] = tasks.score(fit, split.X_test, split.y_test)
         behind.append(base - found["CPSP"])
+        reduced = reduced_set(split, machine, task.gamma, k)
         beaten &= found["CPSP"] >= max(found.values()) - 0.1
         support = len(machine.support_)
         rows.append(
             [
-                task.title,
+                f"{task.title.split(' ')[0]}, {len(split.y)} rows",
                 tasks.score(linear, split.X_test, split.y_test),
                 f"{base:.2f} ({support})",
                 *found.values(),
+                reduced,
             ]
         )
     return Found(
@@ -84,8 +112,8 @@ def table_1(given: Given) -> Found:
         HOLDS if max(behind) <= 0.3 and beaten else DIFFERS,
         [
             Table(
-                f"Accuracy, k = {k} (rivals at most 200)",
-                ["set", "linear", "exact (vectors)", *BASES],
+                f"Accuracy, k = {k}",
+                ["set", "linear", "exact (vectors)", *BASES, "reduced set"],
                 rows,
             )
         ],
@@ -218,7 +246,7 @@ def theorem_2(given: Given) -> Found:
         within &= distance <= bound.theorem2 * (1 + 1e-9) + 1e-9
         rows.append([model.n_basis, bound.delta, distance, bound.exact_gap, bound.theorem2])
     return Found(
-        "the distance is within the bound at every size; the exact gap is far tighter.",
+        f"the distance is within the bound at {'every size' if within else 'not every size'}, at most {max(r[2] / r[4] for r in rows):.2f} of it; of the exact gap it is up to {max(r[2] / r[3] for r in rows):.2f}.",
         HOLDS if within else FAILS,
         [Table("ADULT", ["k", "delta", "P - P exact", "exact gap", "Theorem 2"], rows)],
     )

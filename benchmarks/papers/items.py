@@ -131,6 +131,11 @@ def read(path: Path) -> Found:
     return Found(**kept)
 
 
+def graded(wins: int, of: int) -> str:
+    """The verdict on a finding that is to hold in every one of several cases."""
+    return HOLDS if wins == of else DIFFERS if 2 * wins >= of else FAILS
+
+
 def exponent(x: list[float], y: list[float]) -> float:
     """The p of ``y ~ x^p``, by least squares on logarithms."""
     return float(np.polyfit(np.log(x), np.log(np.maximum(y, 1e-12)), 1)[0])

@@ -12,6 +12,7 @@ import numpy as np
 from benchmarks import kernel
 from benchmarks.datasets.base import locate
 from benchmarks.kernel_data import Set, read
+from benchmarks.papers.contents import SETS
 from benchmarks.papers.items import DIFFERS, HOLDS, Found, Given, Table, absent, item
 from maxmargin import KernelSVC, KernelSVCCV
 from maxmargin.solvers.kernel import grid as kernel_grid
@@ -67,14 +68,14 @@ def cold(code: int, rule: str = "clipped") -> Method:
     "no-offset",
     "Table 1",
     "test errors without offset equal those with offset (LIBSVM) on all sets but ionosphere.",
-    "Five splits in place of a hundred (ten on a whole run); C and gamma by 5-fold cross-validation on the paper's grid for both.",
+    "Three splits in place of a hundred (ten on a whole run); C and gamma by 5-fold cross-validation on the paper's grid for both. Two errors are apart if the mean of their differences is more than two standard errors and half a point from 0.",
     ("a9a",),
 )
 def table_1(given: Given) -> Found:
     from sklearn.model_selection import GridSearchCV
     from sklearn.svm import SVC
 
-    rows, apart = [], []
+    rows, apart, largest = [], [], 0.0
     for found in sets(given, ("sonar", "heart", "ionosphere")):
         errors: dict[str, list[float]] = {"LIBSVM": [], "2D-SVM": [], "plain gap": []}
         for seed in range(given.pick(3, 10)):
@@ -93,9 +94,12 @@ def table_1(given: Given) -> Found:
             )
             errors["plain gap"].append(100 * (1 - plain.score(found.X[test], found.y[test])))
         means = {name: float(np.mean(values)) for name, values in errors.items()}
-        spread = float(np.std(errors["2D-SVM"], ddof=1))
-        if abs(means["LIBSVM"] - means["2D-SVM"]) > 2 * max(spread, 0.5):
-            apart.append(found.name)
+        each = np.array(errors["LIBSVM"]) - np.array(errors["2D-SVM"])
+        difference, doubt = float(each.mean()), float(each.std(ddof=1) / np.sqrt(len(each)))
+        if abs(difference) > max(2 * doubt, 0.5):
+            apart.append(f"{found.name} ({difference:+.2f})")
+        else:
+            largest = max(largest, abs(difference))
         rows.append(
             [
                 found.title,
@@ -103,13 +107,13 @@ def table_1(given: Given) -> Found:
             ]
         )
     return Found(
-        "errors with and without offset are "
+        f"errors with and without offset differ by {largest:.2f} points at most"
         + (
-            "within two standard deviations on all sets."
+            "."
             if not apart
-            else f"apart on {', '.join(apart)}."
+            else f", but by more than two standard errors on {', '.join(apart)}: with offset minus without."
         ),
-        HOLDS if set(apart) <= {"ionosphere"} else DIFFERS,
+        HOLDS if all(name.startswith("ionosphere") for name in apart) else DIFFERS,
         [
             Table(
                 "Test errors in per cent",
@@ -122,7 +126,7 @@ def table_1(given: Given) -> Found:
 
 @item(
     "no-offset",
-    "Figures 2 to 4 and 8 to 16",
+    SETS,
     "two-variable working sets need fewer iterations than one variable; 7 = 1 + 2 + 4 needs hardly more than the best ones.",
     "Mean iterations a point of the paper's grid; working set 0 where rows are few.",
     ("a9a",),
@@ -154,7 +158,7 @@ def working_sets(given: Given) -> Found:
 
 @item(
     "no-offset",
-    "Figures 5, 6 and 17 to 19",
+    "Figures 5, 6 and 17",
     "LIBSVM's solver needs more time than working set 7, by two to four times.",
     "LIBSVM is scikit-learn's; it copies a precomputed matrix on every fit. `own cache`: it computes and caches rows itself, so that nothing is copied.",
     ("a9a",),
@@ -191,7 +195,7 @@ def beside_libsvm(given: Given) -> Found:
 
 @item(
     "no-offset",
-    "Figures 20 to 22",
+    "Figure 20",
     "the clipped rule (9) never takes more iterations than the gap (7), and often far fewer.",
     needs=("a9a",),
 )
@@ -220,7 +224,7 @@ def more_neighbours(count: int) -> Iterator[None]:
 
 @item(
     "no-offset",
-    "Figures 23 to 25",
+    "Figure 23",
     "between 10 and 20 nearest neighbours make no difference.",
     needs=("a9a",),
 )
@@ -243,7 +247,7 @@ def neighbours(given: Given) -> Found:
 
 @item(
     "no-offset",
-    "Figures 7 and 26 to 29",
+    "Figures 7, 26 and 27",
     "warm starts save much; I1-W4, I0-W4 and I0-W6 are best.",
     "Iterations; the cheap ones inside Procedure 4 are not counted here, as in the paper's second count.",
     ("a9a",),
@@ -263,19 +267,13 @@ def starts(given: Given) -> Found:
 
 absent(
     "no-offset",
-    "Figure 1",
-    "LIBSVM's solver with and without shrinking beside the authors' own version of it.",
-    "it compares two implementations of LIBSVM's solver; ours is scikit-learn's copy of LIBSVM itself.",
-)
-absent(
-    "no-offset",
     "Figure 28",
     "warm starts help LIBSVM less than solvers without offset.",
     "scikit-learn's SVC has no warm start.",
 )
 absent(
     "no-offset",
-    "Table 1, a3a to w3a and the fine grid",
-    "the same errors on larger relatives, and on a 25 by 30 grid.",
-    "a3a, a4a, w2a and w3a are not among the files; the fine grid took the authors several machines.",
+    "Table 1, a3a to w3a",
+    "the same errors on larger relatives.",
+    "a3a, a4a, w2a and w3a are not among the files; the other sets of more than 1300 rows are, but LIBSVM's cross-validation of them takes hours: `benchmarks.kernel errors` has ours.",
 )

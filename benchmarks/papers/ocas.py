@@ -164,7 +164,7 @@ def table_2(given: Given) -> Found:
     return Found(
         f"OCAS was faster than CPA in {wins} of {len(rows)} rows; SGD's objective was up to {100 * worst:.1f} % above the best. "
         f"LIBLINEAR's dual descent, not in the paper, took less time than OCAS in {ahead} rows.",
-        HOLDS if wins == len(rows) else DIFFERS,
+        HOLDS if wins == len(rows) and not ahead else DIFFERS,
         [Table("Objective and CPU seconds", header, rows)],
     )
 
@@ -286,7 +286,7 @@ def figure_3(given: Given) -> Found:
     "ocas",
     "Table 4",
     "products and planes share out well over CPUs, the line search does not; speed-up 4.5 with 8.",
-    "This machine has two CPUs; the line search here is a threaded selection, not a sort.",
+    "This machine has two CPUs, and other programs were running on both, so that a second thread waits as often as it helps; the line search here is a threaded selection, not a sort.",
     ("covtype",),
 )
 def table_4(given: Given) -> Found:
@@ -304,7 +304,7 @@ def table_4(given: Given) -> Found:
     gain = rows[0][1] / rows[-1][1]
     return Found(
         f"{rows[-1][0]} threads make OCAS {gain:.2f} times as fast as one.",
-        HOLDS if gain > 0.5 * rows[-1][0] else DIFFERS,
+        HOLDS if gain > 0.7 * rows[-1][0] else DIFFERS if gain > 1 else FAILS,
         [
             Table(
                 "Seconds of each part, covtype, C = 1",
@@ -343,12 +343,6 @@ def theorem_1(given: Given) -> Found:
     )
 
 
-absent(
-    "ocas",
-    "15 million rows",
-    "15 million human splice sites (32 GB) in 671 s on 8 CPUs.",
-    "the set is not public, and its size is above this machine's memory; `benchmarks.stream --large` and `benchmarks.store` measure OCAS and streams on files of the size the disk allows.",
-)
 absent(
     "ocas",
     "Table 5 and Figure 4",

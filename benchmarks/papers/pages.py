@@ -5,11 +5,34 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from benchmarks.papers.contents import CONTENTS, Entry
+from benchmarks.papers.findings import FINDINGS, judged
 from benchmarks.papers.items import ITEMS, Curves, Found, Item, Table, read
 from benchmarks.papers.papers import PAPERS, Paper
 from benchmarks.reports import table
 
 __all__ = ["read", "write"]
+
+SWITCHES = """## What can be switched
+
+What the papers do otherwise is there for comparisons, below the estimators: no estimator has these options, tests in `tests/papers` hold each to its word, and the item named last compares.
+
+| the paper's | here | compared in |
+| --- | --- | --- |
+| mu of (8) | `bundle.solve(..., variant=Variant(mu=0.1))` | [OCAS](ocas.md#changes-2-and-3) |
+| planes at w_c always, reduced problem solved to the end | `Variant(at_best=False, qp_share=1e-12)` | [OCAS](ocas.md#changes-2-and-3) |
+| absolute epsilon, (9) of OCAS | `Variant(stopping="absolute")` | `tests/papers/test_switches.py` |
+| Joachims' epsilon, a mean slack | `Variant(stopping="mean slack")` | [SVM-perf](svm-perf.md#figures-4-to-7) |
+| a line search that sorts | `benchmarks.papers.sorting.SortingHinge` | [OCAS](ocas.md#changes-2-and-3) |
+| CPA inside CPSP | `subspace_pursuit.solve(..., pursuit=Pursuit(steps="cpa"))` | [CPSP](cpsp.md#algorithm-3-as-printed) |
+| residual of the newest plane | `Pursuit(residual="newest")` | [CPSP](cpsp.md#algorithm-3-as-printed) |
+| vectors until planes are within delta | `Pursuit(delta=...)` | [CPSP](cpsp.md#algorithm-3-as-printed) |
+| StreamSVM's eviction | `StreamPlan(..., rules=Rules(paper_eviction=True))` | [StreamSVM](streamsvm.md#eviction-and-stopping) |
+| StreamSVM's stopping rule M+ - M- | `Rules(spread=...)` | [StreamSVM](streamsvm.md#eviction-and-stopping) |
+| rules (7) and (9) of the no-offset paper | `KernelSVC(stopping="plain")`, `"clipped"` | [no offset](no-offset.md#figure-20) |
+| working sets, neighbours, starts | `two_variable.Method` | [no offset](no-offset.md#figures-2-to-4-8-11-and-14) |
+
+"""
 
 MISSING = """## Data
 
@@ -46,7 +69,26 @@ def overview(found: dict[Item, Found]) -> str:
     )
     listing = table(["paper", "item", "the paper says", "here"], rows)
     machines = " ".join(sorted({result.machine for result in found.values()}))
-    return f"{head}\n{listing}\n\nMeasured on: {machines}\n\n{MISSING}"
+    return (
+        f"{head}\n{counted(found)}\n\n{listing}\n\nMeasured on: {machines}\n\n{SWITCHES}{MISSING}"
+    )
+
+
+def counted(found: dict[Item, Found]) -> str:
+    """How many of the papers' findings hold, and how much was measured on whole data."""
+    items = {(item.paper, item.name): item for item in ITEMS}
+    verdicts = []
+    for finding in FINDINGS:
+        item = items[finding.paper, finding.item]
+        absent = item.run is None
+        verdicts.append("not possible here" if absent else judged(finding, found.get(item))[0])
+    parts = [f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts)]
+    quick = sum(result.quick for result in found.values())
+    return (
+        f"Of {len(verdicts)} findings: {', '.join(parts)}. Each is on its paper's page with its numbers, "
+        f"beside a list of all tables, figures, boxes and theorems. {quick} of {len(found)} items were "
+        "measured in a quick run, on smaller data; their pages say so."
+    )
 
 
 def page(folder: Path, name: str, paper: Paper, items: list[Item], found: dict[Item, Found]) -> str:
@@ -55,9 +97,43 @@ def page(folder: Path, name: str, paper: Paper, items: list[Item], found: dict[I
         f"# {paper.title}",
         f"The algorithm's box, line by line beside the code: the head of `{paper.box}`. All items: [overview](index.md).",
         f"## Symbols\n\n{symbols}",
+        f"## What is in the paper\n\n{contents(name, items, found)}",
+        f"## What it finds\n\n{findings(name, items, found)}",
         *(section(folder, name, item, found.get(item)) for item in items),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def contents(name: str, items: list[Item], found: dict[Item, Found]) -> str:
+    """Everything with a number, and where it is."""
+    by_name = {item.name: item for item in items}
+    rows = [[e.label, e.what, place_of(e, by_name, found)] for e in CONTENTS[name]]
+    return table(["in the paper", "what", "here"], rows)
+
+
+def place_of(entry: Entry, items: dict[str, Item], found: dict[Item, Found]) -> str:
+    if entry.item is None:
+        return f"in `{entry.place}`"
+    link, item = f"[{entry.item}](#{anchor(entry.item)})", items[entry.item]
+    if item.run is None:
+        return f"not possible here: {link}"
+    if item not in found:
+        return f"not run yet: {link}"
+    return f"reproduced{' (quick run)' if found[item].quick else ''}: {link}"
+
+
+def findings(name: str, items: list[Item], found: dict[Item, Found]) -> str:
+    """A sentence each, and whether the numbers bear it out."""
+    by_name, rows = {item.name: item for item in items}, []
+    for finding in FINDINGS:
+        if finding.paper != name:
+            continue
+        item = by_name[finding.item]
+        verdict, numbers = judged(finding, found.get(item))
+        if item.run is None:
+            verdict, numbers = "not possible here", item.differs
+        rows.append([finding.says, verdict, numbers, f"[{item.name}](#{anchor(item.name)})"])
+    return table(["the paper says", "here", "numbers", "item"], rows)
 
 
 def section(folder: Path, name: str, item: Item, found: Found | None) -> str:

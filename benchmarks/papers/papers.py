@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from benchmarks.papers import cpsp, no_offset, ocas, streamsvm, svm_perf  # noqa: F401  they list items
+from benchmarks.papers import (  # noqa: F401  they list items
+    cpsp,
+    cpsp_more,
+    no_offset,
+    no_offset_more,
+    ocas,
+    ocas_more,
+    streamsvm,
+    streamsvm_more,
+    svm_perf,
+)
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,22 @@
 import dataclasses
 
 import pytest
-from benchmarks.papers import items, pages
+from benchmarks.papers import findings, items, pages
+from benchmarks.papers.contents import CONTENTS
 from benchmarks.papers.items import HOLDS, Curves, Found, Given, Item, Table
 from benchmarks.papers.papers import PAPERS
 from benchmarks.paths import PROJECT, RESULTS
 
 KEPT = RESULTS / "papers"
+# What the papers number, by their own counting: none of it may be missing from the lists.
+NUMBERED = {
+    "ocas": {"Algorithm": 1, "Theorem": 1, "Table": 5, "Figure": 4},
+    "svm-perf": {"Algorithm": 2, "Theorem": 6, "Lemma": 3, "Table": 1, "Figure": 9},
+    "cpsp": {"Algorithm": 3, "Theorem": 2, "Table": 2, "Figure": 3},
+    "streamsvm": {"Algorithm": 2, "Lemma": 1, "Table": 1, "Figure": 4, "Appendix, figure": 12},
+    "no-offset": {"Algorithm": 2, "Procedure": 8, "Lemma": 4, "Table": 1, "Figure": 29},
+}
+ALONE = {"streamsvm": ["Theorem 2", "Fact 1"], "no-offset": ["Proposition 5", "Theorem 6"]}
 
 
 def kept():
@@ -63,3 +73,63 @@ def test_an_item_without_its_data_is_left_out(tmp_path, counted):
     item, runs = counted
     lacking = dataclasses.replace(item, needs=("covtype",))
     assert items.run(lacking, Given(None, True, 1), tmp_path, again=False) is None and not runs
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_everything_with_a_number_is_listed_once(paper):
+    labels = [entry.label for entry in CONTENTS[paper]]
+    assert len(set(labels)) == len(labels)
+    expected = {f"{kind} {k}" for kind, most in NUMBERED[paper].items() for k in range(1, most + 1)}
+    expected |= set(ALONE.get(paper, []))
+    sections = {label for label in labels if label.startswith("Section")}
+    assert set(labels) - sections == expected
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_what_is_listed_is_an_item_or_a_place_in_the_project(paper):
+    names = {item.name for item in items.ITEMS if item.paper == paper}
+    for entry in CONTENTS[paper]:
+        assert (entry.item is None) != (entry.place is None), entry.label
+        assert entry.item is None or entry.item in names, entry.label
+        assert entry.place is None or (PROJECT / entry.place).is_file(), entry.label
+
+
+def test_the_file_of_a_box_names_it():
+    """A reader who holds a paper finds its boxes."""
+    for entries in CONTENTS.values():
+        for entry in entries:
+            if entry.place and entry.label.split(" ")[0] in ("Algorithm", "Procedure"):
+                text = (PROJECT / entry.place).read_text().lower()
+                assert entry.label.split(" ")[0].lower() in text, (entry.label, entry.place)
+
+
+def test_every_item_is_in_a_list_or_behind_a_finding():
+    listed = {(paper, entry.item) for paper, entries in CONTENTS.items() for entry in entries}
+    listed |= {(finding.paper, finding.item) for finding in findings.FINDINGS}
+    loose = {(item.paper, item.name) for item in items.ITEMS if item.run} - listed
+    assert not loose
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_findings_are_judged_by_the_kept_numbers(paper):
+    found = {item.name: result for item, result in kept().items() if item.paper == paper}
+    names = {item.name: item for item in items.ITEMS if item.paper == paper}
+    here = [finding for finding in findings.FINDINGS if finding.paper == paper]
+    assert len(here) >= 8
+    for finding in here:
+        if names[finding.item].run is None:
+            continue
+        verdict, numbers = findings.judged(finding, found.get(finding.item))
+        assert verdict in (HOLDS, items.DIFFERS, items.FAILS), finding.says
+        assert any(letter.isdigit() for letter in numbers), finding.says
+
+
+def test_a_finding_fails_where_the_numbers_say_so():
+    table = Table("", ["set", "1D", "7", "16"], [["a", 100, 50, 90], ["b", 100, 40, 130]])
+    assert findings.all_pairs_beat_one(Found("", HOLDS, [table]))[0] == items.FAILS
+    table.rows[1][3] = 105
+    assert findings.all_pairs_beat_one(Found("", HOLDS, [table]))[0] == items.DIFFERS
+    table.rows[1][3] = 95
+    assert findings.all_pairs_beat_one(Found("", HOLDS, [table]))[0] == HOLDS
+    assert items.graded(3, 3) == HOLDS and items.graded(2, 4) == items.DIFFERS
+    assert items.graded(1, 3) == items.FAILS
