@@ -30,6 +30,15 @@ def test_counted_work_has_a_share_a_rate_and_the_time_left(clock):
     assert re.fullmatch(r"predicting   25% \S{16}  250 rows/s  6 s left", stage.text())
 
 
+def test_no_time_is_foretold_from_next_to_nothing(clock):
+    stage = Counting("predicting", 100_000, "rows")
+    clock[0] += 4
+    stage.done = 1
+    assert "left" not in stage.text()  # it would be 111 h
+    stage.done = 1000
+    assert stage.text().endswith("6 min 36 s left")
+
+
 def test_a_fit_is_as_far_as_the_logarithm_of_its_gap(clock):
     stage = Fitting(1e-4)
     assert stage.text() == "fitting  0 s"

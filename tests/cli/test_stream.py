@@ -36,6 +36,24 @@ def test_strings_of_a_fasta_file(run, fasta, tmp_path):
     assert "weighted_degree" in run("info", str(model)).stdout
 
 
+@pytest.mark.parametrize("kind", ["linear", "measure", "stream"])
+def test_a_file_for_each_class(run, run_json, tmp_path, kind):
+    rng = np.random.default_rng(0)
+    for name, middle in (("a.fa", "GAT"), ("b.fa", "nnn")):
+        ends = ["".join(row) for row in rng.choice(list("acgt"), (60, 10))]
+        rows = (f">s{k}\n{t[:5]}{middle}{t[5:]}\n" for k, t in enumerate(ends))
+        (tmp_path / name).write_text("".join(rows))
+    both = ["--positive", str(tmp_path / "a.fa"), "--negative", str(tmp_path / "b.fa")]
+    model = str(tmp_path / "model")
+    told = run_json("train", "--kind", kind, "--features", "weighted_degree:3", *both, model)
+    assert told["rows"] == 120
+    assert told["certificate"]["relative_gap"] <= 1e-3
+    assert run_json("evaluate", *both, model)["accuracy"] == 1.0
+    assert run("predict", str(tmp_path / "a.fa"), model).stdout.split() == ["1"] * 60
+    for wrong in (both[:2], [*both, str(tmp_path / "x"), model]):
+        assert run("train", "--features", "spectrum:3", *wrong, model).exit_code != 0
+
+
 def test_numbers_with_a_checkpoint_and_weights(run, svm, tmp_path):
     X, y = svm.blobs(500, 6)
     save(Dataset(X, y), tmp_path / "rows.svm")
@@ -86,7 +104,7 @@ def test_quantiles_of_real_values(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--kind", "linear", "--features", "pairs"], "--features is for --kind stream"),
+        (["--kind", "kernel", "--features", "pairs"], "--features is for --kind linear"),
         (["--kind", "stream", "--solver", "dual"], "--solver is for"),
         (["--kind", "stream", "--features", "nonsense"], "none of"),
         (["--kind", "stream", "--memory", "1KB"], "too small"),
@@ -94,7 +112,7 @@ def test_quantiles_of_real_values(run, tmp_path):
         (["--kind", "stream", "--epsilon", "1"], "--epsilon is for --kind regression"),
         (["--kind", "stream-regression", "--loss", "hinge"], "loss"),
         (["--kind", "stream-regression", "--class-weight", "balanced"], "--class-weight is for"),
-        (["--kind", "linear", "--format", "fasta"], "--kind stream"),
+        (["--kind", "linear", "--format", "fasta"], "need --features"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(run, svm, tmp_path, arguments, message):

@@ -342,12 +342,18 @@ def write_people(path, rows, separator=",", **how):
     path.write_text("\n".join(lines) + "\n", **how)
 
 
-def test_all_lines_with_a_wrong_number_of_fields_are_told_together(run, tmp_path, monkeypatch):
+BOTH = pytest.mark.parametrize("more", [(), ("--from-disk",)], ids=["memory", "disk"])
+
+
+@BOTH
+def test_all_lines_with_a_wrong_number_of_fields_are_told_together(
+    run, tmp_path, monkeypatch, more
+):
     monkeypatch.chdir(tmp_path)
     rows = people()
     rows[5], rows[8] = (30, "Rome"), (30, "Rome", "yes", "more")
     write_people(tmp_path / "p.csv", rows)
-    said = run("train", "p.csv", "m", "--target", "bought").stderr
+    said = run("train", "p.csv", "m", "--target", "bought", *more).stderr
     assert "p.csv:7: found 2 fields; expected 3" in said
     assert "also line 10: found 4 fields; expected 3" in said and not (tmp_path / "m").exists()
 
@@ -359,6 +365,32 @@ def test_words_in_columns_of_numbers_are_told_together(run, tmp_path, monkeypatc
     said = run("train", "p.csv", "m", "--target", "bought", "--encode", "none").stderr
     assert "p.csv:5: column 'city': found 'word'; expected a number" in said
     assert "line 22: column 'city': found 'word'" in said and "line 33: " in said
+
+
+def test_words_among_numbers_that_stay_on_disk_are_told_together(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    far = 600_000  # so the first look takes the column for numbers
+    rows = [(k, 1, k % 2) for k in range(far)] + [(1, "word", 1), (2, 2, 0), (3, "x", 1)]
+    write_people(tmp_path / "p.csv", rows)
+    said = run(
+        "train", "p.csv", "m", "--target", "bought", "--encode", "none", "--from-disk"
+    ).stderr
+    assert f"p.csv:{far + 2}: column 'city': found 'word'; expected a number" in said
+    assert f"also line {far + 4}: column 'city': found 'x'" in said
+
+
+@BOTH
+def test_blanks_around_names_are_no_part_of_them(run, tmp_path, monkeypatch, more):
+    monkeypatch.chdir(tmp_path)
+    lines = ["", " age , city,bought  ", *(",".join(map(str, row)) for row in people())]
+    (tmp_path / "p.csv").write_text("\n".join(lines) + "\n")
+    outcome = run("train", "p.csv", "m", "--target", "bought", "--drop", "city", *more)
+    assert outcome.exit_code == 0, outcome.stderr
+    assert load_model("m").encoder.inputs == ["age"]
+    write_people(tmp_path / "q.csv", people())
+    assert run("predict", "q.csv", "m", "out", *more).exit_code == 0
+    (tmp_path / "p.csv").write_text("\n".join([*lines, "1,2"]) + "\n")
+    assert f"p.csv:{len(lines) + 1}: found 2 fields" in run("train", "p.csv", "n", *more).stderr
 
 
 def test_no_more_than_ten_faults_are_told(run, tmp_path, monkeypatch):

@@ -37,10 +37,21 @@ def before(dataset: Dataset, choices: Choices, messages: Messages) -> None:
         warn_of_scales(dataset)
 
 
+def warn_without_queries(dataset: Dataset) -> None:
+    """Say so where rows are ranked, or judged, as one query."""
+    if dataset.qid is None:
+        warn(
+            f"{dataset.source}: has no queries, so all rows count as one; give qid (svmlight), a "
+            f"column (--qid), or the sizes of queries in {dataset.source}.query"
+        )
+
+
 def _has_names(dataset: Dataset) -> bool:
     """Whether there are names of columns, or, as in svmlight text, no columns to name."""
     if dataset.encoder is not None:  # columns without names are called f0, f1, ...
         return not re.fullmatch(r"f\d+", dataset.encoder.roles.get("target") or "")
+    if getattr(getattr(dataset.X, "compact", dataset.X), "kind", None) == "strings":
+        return True
     return dataset.feature_names is not None or dataset.index_base is not None
 
 
@@ -102,9 +113,10 @@ def _name(dataset: Dataset, j: Any) -> str:
 
 
 def after(model: Any, dataset: Dataset) -> None:
-    """Say so where the model gives all rows one label, though the data has more."""
-
+    """Say so where all rows were one query, or the model gives all rows one label."""
     X: Any = dataset.X
+    if model.kind.startswith("rank"):
+        warn_without_queries(dataset)
     if hasattr(X, "blocks") or not hasattr(model, "classes"):
         return
     if not all(c.status in (Status.OPTIMAL, Status.RULE_MET) for c in model.certificates):

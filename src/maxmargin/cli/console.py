@@ -38,12 +38,18 @@ def told(error: object) -> None:
             f"there is not enough memory for this{why}: use fewer rows, read them piece by piece "
             "(--from-disk, --kind stream), or take a machine with more"
         )
+    else:
+        from maxmargin.cli.wording import for_shell
+
+        error = for_shell(str(error))
     tell(f"{_line_start()}maxmargin: {printable(' '.join(str(error).split()))}\n")
 
 
 def warn(message: str) -> None:
     """Something the user should know though the command succeeds."""
-    tell(f"{_line_start()}maxmargin: warning: {printable(message)}\n")
+    from maxmargin.cli.wording import for_shell
+
+    tell(f"{_line_start()}maxmargin: warning: {printable(for_shell(message))}\n")
 
 
 def tell(text: str) -> None:

@@ -22,7 +22,8 @@ MEASURES = Option(
 OPTIONS = (
     MEASURES,
     *(options.THREADS, options.FORMAT, options.TARGET, options.QID, options.TEXT),
-    *(options.ZERO_BASED, options.DTYPE, options.FROM_DISK, options.JSON),
+    *(options.ZERO_BASED, options.DTYPE, options.FROM_DISK, options.POSITIVE, options.NEGATIVE),
+    options.JSON,
 )
 EXAMPLES = (
     ("evaluate test.svm spam.model", "accuracy, F1, ROC area, confusion"),
@@ -32,7 +33,9 @@ EXAMPLES = (
 
 def evaluate(
     data: Annotated[str, typer.Argument(metavar="TEST", help=options.DATA_HELP)],
-    model: Annotated[str, typer.Argument(metavar="MODEL", help=options.MODEL_HELP)],
+    model: Annotated[
+        str | None, typer.Argument(metavar="MODEL", help=options.MODEL_HELP, show_default=False)
+    ] = None,
     *,
     choices: Choices,
 ) -> None:
@@ -48,6 +51,9 @@ def evaluate(
     from maxmargin.models import load_model
 
     wanted = [] if choices.measures is None else measures_of(choices.measures)
+    (data, *_), model = rows.files_of(data, model, choices)
+    if model is None:
+        raise typer.BadParameter("name the MODEL after the rows")
     kept = load_model(model)
     messages, machine = Messages(), kinds.machine_of(kept)
     if choices.from_disk:

@@ -104,7 +104,10 @@ def class_weight_of(dataset: Dataset, choices: Choices) -> dict | str | None:
 def labels_of(dataset: Dataset) -> np.ndarray:
     """The labels, which must be there."""
     if dataset.y is None:
-        raise ValueError(f"{dataset.source}: has no labels: name their column with --target")
+        raise ValueError(
+            f"{dataset.source}: has no labels: name their column with --target; FASTA has them in "
+            "its headers, or is a file for each class (--positive, --negative)"
+        )
     return dataset.y
 
 

@@ -35,12 +35,14 @@ def text(command: Any, ctx: Any) -> str:
     lines += _examples(examples)
     lines += _arguments(command)
     shared.append(HELP)
-    for group in dict.fromkeys(option.group for option in shared):
-        lines += _section(group, [option for option in shared if option.group == group])
+    rare = [option for option in shared if option.rare and kinds and kind is None]
+    told = [option for option in shared if option not in rare]
+    for group in dict.fromkeys(option.group for option in told):
+        lines += _section(group, [option for option in told if option.group == group])
     if kind is not None:
         lines += _section(f"Only --kind {kind.name}", _known(kind.options, command), kind)
     elif kinds:
-        lines += _boxes(kinds.values(), command, ctx)
+        lines += _boxes(rare, kinds.values(), command, ctx)
     return "\n".join(lines) + "\n"
 
 
@@ -131,20 +133,24 @@ def _entry(names: str, explained: str) -> list[str]:
     return [head, *(f"{'':{NAMES + 4}}{line}" for line in rest)]
 
 
-def _boxes(kinds: Iterable[Kind], command: Any, ctx: Any) -> list[str]:
-    """A box per kind, joined: what it is, and the names of the options that only it takes."""
-    width = _width()
-    lines, left = [], "╭"
+def _boxes(rare: Sequence[Option], kinds: Iterable[Kind], command: Any, ctx: Any) -> list[str]:
+    """A box for what all kinds take and few people need, then one per kind, joined."""
+    lines = _box("╭", "every kind", rare, "╮")
     for kind in kinds:
-        title = f"{left}─ --kind {kind.name}: {kind.about} "
-        right = "╮" if left == "╭" else "┤"
-        lines.append(title + "─" * (width - len(title) - 1) + right)
-        names = [option.flags.split()[-1] for option in _known(kind.options, command)]
-        for line in textwrap.wrap(" ".join(names), width - 4, break_on_hyphens=False):
-            lines.append(f"│ {line:<{width - 4}} │")
-        left = "├"
-    more = f" what they mean: {ctx.command_path} --kind KIND --help "
-    return [*lines, "╰─" + more + "─" * (width - len(more) - 3) + "╯"]
+        title = f"--kind {kind.name}: {kind.about}"
+        lines += _box("├", title, _known(kind.options, command), "┤")
+    return [*lines, _ruled("╰", f"what they mean: {ctx.command_path} --kind KIND --help", "╯")]
+
+
+def _box(left: str, title: str, options: Iterable[Option], right: str) -> list[str]:
+    room = _width() - 4
+    names = " ".join(option.flags.split()[-1].split("/")[0] for option in options)
+    wrapped = textwrap.wrap(names, room, break_on_hyphens=False)
+    return [_ruled(left, title, right), *(f"│ {line:<{room}} │" for line in wrapped)]
+
+
+def _ruled(left: str, title: str, right: str) -> str:
+    return f"{left}─ {title} {'─' * (_width() - len(title) - 5)}{right}"
 
 
 def _known(options: Iterable[Option], command: Any) -> list[Option]:

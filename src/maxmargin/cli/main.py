@@ -18,6 +18,7 @@ from maxmargin.cli.console import fail, printable, told
 from maxmargin.cli.liblinear import understood
 from maxmargin.cli.options import spelled
 from maxmargin.cli.streams import close_stdout, open_standard_streams
+from maxmargin.cli.wording import for_shell
 from maxmargin.parameters import ParameterError
 
 NO_THREAD = (
@@ -49,7 +50,8 @@ class Commands(TyperGroup):
                 raise
             raise UsageError(printable(said), ctx=error.ctx) from None
         except ParameterError as error:
-            raise typer.BadParameter(printable(error.worded(spelled(error.name)))) from error
+            said = for_shell(error.worded(spelled(error.name)))
+            raise typer.BadParameter(printable(said)) from error
         except (ValueError, OSError, ImportError, MemoryError) as error:
             fail(error)
         except RuntimeError as error:

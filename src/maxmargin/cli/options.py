@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from maxmargin.parameters import positive_whole
 
 if TYPE_CHECKING:
     from maxmargin.parameters import Options
@@ -29,7 +31,7 @@ class Option:
 
     `type` is str, int, float, bool or a list of them; `choices` are the words that it takes.
     `default` is shown in help unless `said` stands for it. `check` refuses what was typed; `read`
-    makes of it what training knows.
+    makes of it what training knows. `rare` ones are only named where help has no kind.
     """
 
     flags: str
@@ -43,6 +45,7 @@ class Option:
     group: str = FIT
     check: Callable[[Any], Any] | None = None
     read: Callable[[Any], Any] | None = None
+    rare: bool = False
 
     @property
     def name(self) -> str:
@@ -96,9 +99,21 @@ class Choices(SimpleNamespace):
         return plan(**(given | more), options=self.options(callback))
 
 
+# Parameters of the library whose options have names of their own.
+OTHER_NAMES = {
+    "fit_intercept": "bias",
+    "intercept_scaling": "bias",
+    "n_jobs": "threads",
+    "overwrite": "force",
+    "probability": "probabilities",
+    "random_state": "seed",
+    "sample_weight": "weight",
+}
+
+
 def spelled(name: str) -> str:
     """A parameter as it is typed."""
-    return "--" + name.replace("_", "-")
+    return "--" + OTHER_NAMES.get(name, name).replace("_", "-")
 
 
 def number_or_word(text: str) -> float | str:
@@ -115,11 +130,14 @@ FORMATS = ("svmlight", "csv", "parquet", "arrow")
 C = Option("-c --C", "Cost of errors.", float, 1.0, "C")
 TOL = Option("-e --tol", "Stop at this relative duality gap.", float, 1e-3, "TOL")
 MAX_TIME = Option("--max-time", "Stop fitting after this.", float, metavar="SECONDS")
-MAX_ITER = Option("--max-iter", "Stop after N iterations.", int, metavar="N")
-THREADS = Option("--threads", "Default: all available CPUs.", int, metavar="N")
+MAX_ITER = Option("--max-iter", "Stop after N iterations.", int, metavar="N", rare=True)
+THREADS = Option(
+    "--threads", "Default: all available CPUs.", int, metavar="N", rare=True,
+    read=partial(positive_whole, "threads"),
+)  # fmt: skip
 SEED = Option("--seed", "Of random orders.", int, 0, "N", least=0)
 
-FORMAT = Option("--format", "If not clear:", choices=(*FORMATS, "fasta"), group=DATA)
+FORMAT = Option("--format", "If not clear:", choices=(*FORMATS, "fasta"), group=DATA, rare=True)
 TARGET = Option(
     "--target", "Tables: column of labels, by name or position, or none.", metavar="COLUMN",
     group=DATA,
@@ -129,8 +147,9 @@ QID = Option(
     said="the one named qid", group=DATA,
 )  # fmt: skip
 WEIGHT = Option(
-    "--weight", "Tables: column of row weights.", metavar="COLUMN", said="sample_weight", group=DATA
-)
+    "--weight", "Tables: column of row weights.", metavar="COLUMN", said="sample_weight",
+    group=DATA, rare=True,
+)  # fmt: skip
 DROP = Option(
     "--drop", "Tables: leave out a column; repeat it.", list[str], metavar="COLUMN", group=DATA
 )
@@ -138,12 +157,18 @@ ENCODE = Option(
     "--encode", "Tables: encode and scale all columns, or not:",
     str, "auto", choices=("auto", "none"), group=DATA,
 )  # fmt: skip
+POSITIVE = Option(
+    "--positive", "Instead of labels: a file of one class, and", metavar="FILE", group=DATA
+)
+NEGATIVE = Option("--negative", "one of the other.", metavar="FILE", group=DATA)
 TEXT = Option("--text", "Tables: the rows are this column's texts.", metavar="COLUMN", group=DATA)
 ZERO_BASED = Option(
     "--zero-based/--one-based", "svmlight: number of the first feature, if not clear.", bool,
-    group=DATA,
+    group=DATA, rare=True,
 )  # fmt: skip
-DTYPE = Option("--dtype", "Keep values as float32 or float64.", str, "float32", "TYPE", group=DATA)
+DTYPE = Option(
+    "--dtype", "Keep values as float32 or float64.", str, "float32", "TYPE", group=DATA, rare=True
+)
 FROM_DISK = Option(
     "--from-disk", "Leave rows on disk, read them in every pass: for data larger than memory.",
     bool, False, group=DATA,
@@ -151,8 +176,11 @@ FROM_DISK = Option(
 READING = (FORMAT, TARGET, ZERO_BASED, DTYPE, THREADS)
 
 REPORT = Option(
-    "--report", "Also write a page of HTML about the model.", metavar="FILE", group=OUTPUT
+    "--report", "Also write a page of HTML about the model.", metavar="FILE", group=OUTPUT,
+    rare=True,
+)  # fmt: skip
+FORCE = Option(
+    "--force", "Write over any file, whatever it holds.", bool, False, group=OUTPUT, rare=True
 )
-FORCE = Option("--force", "Write over any file, whatever it holds.", bool, False, group=OUTPUT)
 QUIET = Option("-q --quiet", "No progress and no summary.", bool, False, group=OUTPUT)
 JSON = Option("--json", "Print one JSON object to stdout.", bool, False, group=OUTPUT)

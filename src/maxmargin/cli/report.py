@@ -25,6 +25,7 @@ OPTIONS = (
     *(options.THREADS, options.FORMAT, options.TARGET, options.QID, options.TEXT),
     *(options.ZERO_BASED, options.DTYPE, options.FORCE, options.QUIET),
 )  # fmt: skip
+AXES = ("gamma", "epsilon", "k")  # what a search may vary beside C
 EXAMPLES = (("report spam.model test.svm -o report.html", "one page that loads nothing"),)
 
 
@@ -91,14 +92,17 @@ def search_of(facts: dict[str, Any]) -> Search | None:
     import numpy as np
 
     from maxmargin.report import Search
+    from maxmargin.report.subject import search_by
 
     if "cells" in facts:
         return None
-    Cs = np.asarray(facts["Cs"], dtype=np.float64)
-    if "errors" in facts:
-        gammas = np.asarray(facts["gammas"], dtype=np.float64)
-        return Search(Cs, np.asarray(facts["errors"], dtype=np.float64), gammas)
-    if "losses" in facts:
-        gammas = np.asarray(facts["gammas"], dtype=np.float64)
-        return Search(Cs, np.asarray(facts["losses"], dtype=np.float64), gammas, "loss")
-    return Search(Cs, 1.0 - np.asarray(facts["scores"], dtype=np.float64).T[None])
+    if "scores" in facts:
+        axis = next((name for name in AXES if f"{name}s" in facts), None)
+        values = None if axis is None else facts[f"{axis}s"]
+        return search_by(facts["scoring"], facts["Cs"], facts["scores"], values, axis or "gamma")
+    measure = "error" if "errors" in facts else "loss"
+    tried = facts["errors" if "errors" in facts else "losses"]
+    Cs, gammas, error = (
+        np.asarray(v, dtype=np.float64) for v in (facts["Cs"], facts["gammas"], tried)
+    )
+    return Search(Cs, error, gammas, measure)

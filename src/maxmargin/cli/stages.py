@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from maxmargin.training.search import SearchProgress
 
 BAR = 16  # characters
-LEAST_SECONDS = 0.5  # before which the time left is anybody's guess
+LEAST_SECONDS, LEAST_SHARE = 0.5, 0.01  # before which the time left is anybody's guess
 
 
 class Stage:
@@ -44,7 +44,7 @@ class Stage:
             return "  ".join([self.what, *self.details(), duration(seconds)])
         share = min(max(share, 0.0), 1.0)
         left = []
-        if share > 0 and seconds > LEAST_SECONDS:
+        if share >= LEAST_SHARE and seconds > LEAST_SECONDS:
             left = [f"{duration(seconds / share * (1 - share))} left"]
         return "  ".join([self.what, f"{share:4.0%} {bar(share)}", *self.details(), *left])
 

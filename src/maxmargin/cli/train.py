@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from maxmargin.problem import Progress
 
 SCHEDULER = Option(
-    "--scheduler", "Train on a Dask cluster; TRAIN may be a folder or a pattern.", metavar="ADDRESS"
-)
+    "--scheduler", "Train on a Dask cluster; TRAIN may be a folder or a pattern.",
+    metavar="ADDRESS", rare=True,
+)  # fmt: skip
 OPTIONS = (
     *(kinds.KIND, options.C, options.TOL, options.MAX_ITER, options.MAX_TIME, options.THREADS),
     *(SCHEDULER, options.FORMAT, options.TARGET, options.WEIGHT, options.DROP, options.ENCODE),
-    *(options.ZERO_BASED, options.DTYPE),
+    *(options.ZERO_BASED, options.DTYPE, options.POSITIVE, options.NEGATIVE),
     *(options.REPORT, options.FORCE, options.QUIET, options.JSON),
     *kinds.options(*kinds.ONLY_CV),
 )
@@ -38,7 +39,9 @@ EXAMPLES = (
 
 
 def train(
-    data: Annotated[str, typer.Argument(metavar="TRAIN", help=options.DATA_HELP)],
+    data: Annotated[
+        str | None, typer.Argument(metavar="TRAIN", help=options.DATA_HELP, show_default=False)
+    ] = None,
     model: Annotated[
         str | None,
         typer.Argument(metavar="MODEL", help="Default: the name of TRAIN with .model, here."),
@@ -47,18 +50,21 @@ def train(
     choices: Choices,
 ) -> None:
     """Train a model and save it with its certificate. Ctrl-C saves the best model so far."""
+    from maxmargin.cli.rows import files_of
     from maxmargin.models import save
     from maxmargin.models.files import MODEL_FILE
 
     kinds.check_options(choices)
     on_cluster = choices.scheduler is not None
+    named, model = files_of(data, model, choices)
+    data = named[0]
     if on_cluster:
         cluster.check_options(choices)
     messages = Messages(choices.quiet)
     stage = stage_of(choices)
     plan = kinds.machine(choices.kind).plan(choices, messages.callback(stage.see))
     path = model or default_name(data)
-    files = cluster.files_of(data) if on_cluster else [data]
+    files = cluster.files_of(data) if on_cluster else named
     outputs = Outputs(files, choices.force)
     outputs.check(path, MODEL_FILE)
     if choices.checkpoint is not None:
