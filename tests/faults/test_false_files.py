@@ -251,7 +251,6 @@ def test_fasta_with_a_byte_order_mark_is_read(tmp_path):
         b">one label=1\n>two label=-1\nACGT\n",
         b"ACGT\n>one label=1\nACGT\n",
         b">one label=1\nAC\x00GT\n",
-        b">one\nACGT\n",
         b">one label=1\nACGT\n>",
     ],
 )

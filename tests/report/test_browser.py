@@ -11,10 +11,12 @@ import shutil
 import struct
 import subprocess
 import threading
+from pathlib import Path
 
 import pytest
 
 from maxmargin import LinearSVC, data
+from tests.report.kinds import REPORTS, report_of_a_table
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -65,13 +67,34 @@ def test_it_looks_different_in_the_dark_and_fits_a_phone(page, tmp_path):
     assert len(set(shots.values())) == 3
 
 
-def test_it_asks_nobody_for_anything(page, tmp_path):
+def test_no_kind_of_report_asks_for_anything(tmp_path):
+    pytest.importorskip("pandas")
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    for kind, make in REPORTS.items():
+        make().save(folder / f"{kind}.html")
+    report_of_a_table(folder)
+    pages = sorted(path.name for path in folder.glob("*.html"))
+    assert len(pages) == len(REPORTS) + 1
+    frames = "".join(f'<iframe src="{page}"></iframe>' for page in pages)
+    (folder / "all.html").write_text(f"<!DOCTYPE html><title>all</title>{frames}Certificate")
+    shown, asked, home = serve(folder, "all.html", tmp_path)
+    assert b"Certificate" in shown
+    # Chromium itself asks for the icon of a site, and its maker for the time.
+    own = re.compile(r"favicon\.ico$|^http://[\w.]+\.google(apis)?\.com/")
+    wanted = {home + page for page in [*pages, "all.html"]}
+    assert {path for path in asked if not own.search(path)} == wanted
+
+
+def serve(folder: Path, page: str, scratch: Path) -> tuple[bytes, list[str], str]:
+    """What a browser makes of a page of a folder, all that it asked for, and the folder's URL."""
     asked = []
 
     class Server(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             asked.append(self.path)
-            body = page.read_bytes() if self.path.endswith("/report.html") else b""
+            found = folder / self.path.rpartition("/")[2]
+            body = found.read_bytes() if found.is_file() else b""
             self.send_response(200 if body else 404)
             self.send_header("Content-Type", "text/html")
             self.end_headers()
@@ -83,15 +106,12 @@ def test_it_asks_nobody_for_anything(page, tmp_path):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
+    home = f"http://127.0.0.1:{server.server_port}/"
     try:
-        url = f"http://127.0.0.1:{server.server_port}/report.html"
-        proxy = f"--proxy-server=http://127.0.0.1:{server.server_port}"  # it would see the rest
-        done = browse(tmp_path, proxy, "--proxy-bypass-list=<-loopback>", "--dump-dom", url)
+        proxy = f"--proxy-server={home[:-1]}"  # it would see the rest
+        done = browse(scratch, proxy, "--proxy-bypass-list=<-loopback>", "--dump-dom", home + page)
     finally:
         server.shutdown()
         thread.join()
         server.server_close()
-    assert b"Certificate" in done.stdout
-    # Chromium itself asks for the icon of a site, and its maker for the time.
-    own = re.compile(r"favicon\.ico$|^http://[\w.]+\.google(apis)?\.com/")
-    assert {path for path in asked if not own.search(path)} == {url}
+    return done.stdout, asked, home

@@ -13,6 +13,7 @@ from maxmargin import KernelSVCCV, LinearSVC, LinearSVCCV, RankSVM, data
 from maxmargin.report import Rows, Subject, make_report
 from maxmargin.report.charts import Chart, Section
 from maxmargin.report.markup import element, label, visible
+from tests.report.kinds import REPORTS
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'&\u202e\x00<b>"
 VOID = {"meta", "line", "circle", "rect", "polyline", "polygon"}
@@ -123,6 +124,56 @@ def test_every_kind_of_model_has_a_page(kind):
     assert set(made.sections) >= WANTED[kind] | {"machine", "certificate", "data"}
     page = check_page(made.html())
     assert str(machine.certificate_)[1:] in page.text
+
+
+@pytest.mark.parametrize("kind", sorted(REPORTS))
+def test_real_data_give_a_whole_page_with_pictures_that_differ(kind):
+    pytest.importorskip("pandas")
+    made = REPORTS[kind]()
+    page = check_page(made.html())
+    titles = [chart.title for section in made.sections.values() for chart in section.charts]
+    assert titles and len(set(titles)) == len(titles)
+    assert "A model of the kind" not in page.text and "The search ended early" not in page.text
+
+
+def test_errors_of_cells_add_up_to_those_of_the_model():
+    X, y = data.load_demo()[0].X[:500].toarray(), data.load_demo()[0].y[:500]
+    machine = maxmargin.KernelSVC(gamma=0.05, cells=150).fit(X, y)
+    table = machine.report(X, y).sections["cells"].tables[0]
+    assert table.columns[-2:] == ["rows", "error"] and len(table.rows) == machine.n_cells_
+    rows = [int(row[-2]) for row in table.rows]
+    wrong = [int(row[-2]) * float(row[-1].rstrip(" %")) / 100 for row in table.rows]
+    assert sum(rows) == 500
+    assert sum(wrong) == pytest.approx(500 * (1 - machine.score(X, y)), abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("linear-cv", r"Least validation error: [\d.]+ % at C = "),
+        ("regression-cv", r"Least validation loss: [\d.]+ at C = "),
+        ("kernel-regression-cv", r"Least validation loss: [\d.]+ at C = .*, gamma = "),
+        ("ordinal-cv", r"Least validation mean absolute error: 0\.\d+ at C = "),
+        ("rank-cv", r"Best validation ndcg@10: 0\.\d+ at C = "),
+        ("measure-cv", r"Best validation f1: 0\.\d+ at C = "),
+        ("measure-at-k-cv", r"Best validation roc auc: 0\.\d+ at C = .*, k = "),
+    ],
+)
+def test_a_search_is_told_by_the_measure_that_judged_it(kind, said):
+    pytest.importorskip("pandas")
+    made = REPORTS[kind]().sections["search"]
+    assert re.match(said, made.text[0])
+    assert all("-" not in row[1] for row in made.charts[0].table.rows)  # no loss below 0
+
+
+def test_the_best_point_of_a_search_is_where_its_score_is_best():
+    train, _ = data.load_demo()
+    machine = maxmargin.MeasureSVCCV("f1", Cs=[1e-6, 1e-4, 0.1], cv=3)
+    machine.fit(train.X[:300], train.y[:300])
+    chart = machine.report().sections["search"].charts[0]
+    best = chart.series[-1]
+    assert best.x[0] == machine.C_ and best.y[0] == pytest.approx(machine.best_score_)
+    assert best.y[0] == max(chart.series[1].y)
 
 
 def test_a_report_without_rows_says_what_the_model_knows():

@@ -47,6 +47,11 @@ class OnCluster(Machine):
         raise NotImplementedError
 
     def _sources(self, X: Any, y: Any, sample_weight: Any, qid: Any = None) -> list[Source]:
+        if getattr(self, "features", None) is not None:
+            raise ValueError(
+                "features are not made on a cluster: map the partitions before (map_blocks), or "
+                "train on one machine"
+            )
         return list(sources_of(X, y, sample_weight, qid, **(self.read_options or {})))
 
     def _finish(self, trained: Trained, fit: Fit) -> Self:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.metrics.named import ERRORS
 from maxmargin.models.files import kind_of
 from maxmargin.problem import Progress
 
@@ -31,12 +32,37 @@ class Rows:
 
 @dataclass(frozen=True)
 class Search:
-    """What a cross-validation tried: `error` has shape (gammas, Cs, folds); no gamma: (1, ...)."""
+    """What a cross-validation tried: `error` has shape (gammas, Cs, folds); no gamma: (1, ...).
+
+    The least error is the best, and points that were not tried are NaN. `measure` is "error", a
+    share of the rows, or the name of a number; `negative` says that the number is the better the
+    larger, so that `error` holds it with a minus. `axis` names the values in `gammas`.
+    """
 
     Cs: np.ndarray
     error: np.ndarray
     gammas: np.ndarray | None = None
     measure: str = "error"
+    negative: bool = False
+    axis: str = "gamma"
+
+
+def search_by(
+    scoring: str, Cs: Any, scores: Any, values: Any = None, axis: str = "gamma"
+) -> Search:
+    """What a search tried, of scores (more is better) and the name of what they are.
+
+    `scores` are by (fold, C) or, with `values` of another parameter, by (value, C, fold).
+    """
+    scores, tried = np.asarray(scores, dtype=np.float64), np.asarray(Cs, dtype=np.float64)
+    scores = scores.T[None] if scores.ndim == 2 else scores
+    given = None if values is None else np.asarray(values, dtype=np.float64)
+    if scoring == "accuracy":
+        return Search(tried, 1.0 - scores, given, axis=axis)
+    name = scoring.removeprefix("neg_").removeprefix("negative_")
+    measure = name.replace("_", " ")
+    is_score = name == scoring and name not in ERRORS
+    return Search(tried, -scores, given, measure, is_score, axis)
 
 
 @dataclass(frozen=True)
@@ -51,6 +77,7 @@ class Subject:
     probability: np.ndarray | None = None
     weight: np.ndarray | None = None
     qid: np.ndarray | None = None
+    cell: np.ndarray | None = None  # which cell decides each row
     history: Sequence[Progress] = ()
     search: Search | None = None
     parameters: Mapping[str, Any] | None = field(default=None)
@@ -76,6 +103,16 @@ class Subject:
     def judged(self) -> bool:
         """Whether there are predictions and the truth beside them."""
         return self.y is not None and self.predicted is not None
+
+    def level_names(self, n: int) -> list[str] | None:
+        """Names of n functions fitted to as many quantiles or expectiles; None if they are not."""
+        known = (self.model.parameters if self.parameters is None else self.parameters) or {}
+        levels = known.get("quantile")
+        if self.task != "regression" or not isinstance(levels, list | tuple | np.ndarray):
+            return None
+        if len(levels) != n:
+            return None
+        return [f"{known.get('loss', 'quantile')} {level:g}" for level in levels]
 
     def class_scores(self) -> list[tuple[str, np.ndarray, np.ndarray]]:
         """For each class that is told from the others: its name, which rows have it, its score."""

@@ -324,7 +324,7 @@ def read_store(content: Content, *, dtype: np.dtype) -> Dataset:
         if store.description.kind == "strings":
             raise DataError(
                 f"{content.name}: its rows are strings; expected rows of numbers; train on it with "
-                "a feature map (StreamSVC, features=...)"
+                "a feature map (features=..., --features)"
             )
         rows = StoredRows(store.description, store.summary, dtype)
         check_unpacked(content.name, rows.nbytes, content.packed)

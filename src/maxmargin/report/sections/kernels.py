@@ -55,26 +55,48 @@ def coefficient_chart(largest: np.ndarray, what: str) -> Chart:
 
 
 def cells(subject: Subject) -> Section | None:
-    """Cells by size and validation error, where a machine was trained on parts of the space."""
-    model = subject.model
-    sizes, errors = getattr(model, "cell_sizes", None), getattr(model, "cell_errors", None)
-    if sizes is None or errors is None or len(sizes) == 0:
+    """The machines of the cells and, where rows were judged, how each did on those it decided."""
+    machines = getattr(subject.model, "cells", None)
+    if not machines:
         return None
-    sizes, errors = np.asarray(sizes, dtype=np.float64), np.asarray(errors, dtype=np.float64)
+    vectors = np.array([cell.vectors.shape[0] for cell in machines])
     text = [
-        f"{number(sizes.size)} cells of {number(sizes.min())} to {number(sizes.max())} rows; "
-        "the mean validation "
-        f"error by rows is {share(float(sizes @ errors / sizes.sum()))}."
+        f"{number(len(machines))} cells, each a machine of its own with {number(vectors.min())} "
+        f"to {number(vectors.max())} support vectors."
     ]
-    worst = np.argsort(-errors, kind="stable")[:MOST_CELLS]
-    rows = [[str(j), number(sizes[j]), share(errors[j])] for j in worst]
-    chart = Chart(
+    columns, charts = ["cell", "C", "gamma", "support vectors"], []
+    facts = [
+        [str(k + 1), f"{cell.C:.4g}", f"{cell.gamma:.4g}", number(size)]
+        for k, (cell, size) in enumerate(zip(machines, vectors))
+    ]
+    order, title = np.argsort(-vectors, kind="stable"), "Cells with the most support vectors"
+    if subject.cell is not None and subject.judged:
+        wrong = np.asarray(subject.predicted != subject.y, dtype=np.float64)
+        rows, errors = cell_errors(subject.cell, wrong, len(machines))
+        columns += ["rows", "error"]
+        facts = [[*f, number(n), share(e)] for f, n, e in zip(facts, rows, errors)]
+        order, title = np.argsort(-errors, kind="stable"), "Cells with the largest error"
+        charts = [cell_chart(rows[rows > 0], errors[rows > 0])]
+    table = Table(title, columns, [facts[k] for k in order[:MOST_CELLS]])
+    return Section("Cells", text, charts, [table])
+
+
+def cell_errors(cell: np.ndarray, wrong: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Of each of k cells: how many of the rows fell into it, and the share that it got wrong."""
+    rows = np.bincount(cell, minlength=k)
+    return rows, np.bincount(cell, wrong, minlength=k) / np.maximum(rows, 1)
+
+
+def cell_chart(rows: np.ndarray, errors: np.ndarray) -> Chart:
+    """Cells that decided any row, by the number of these rows."""
+    order = np.argsort(-rows, kind="stable")[:MOST_CELLS]
+    table = [[number(rows[k]), share(errors[k])] for k in order]
+    return Chart(
         "Cells by size and error",
-        f"Validation error of each cell over its number of rows, from {share(errors.min())} "
-        f"to {share(errors.max())}.",
-        Axis("rows", log=bool(sizes.min() > 0 and sizes.max() > 20 * sizes.min())),
-        Axis("validation error"),
-        [Series("points", sizes, errors, "", 1)],
-        Table("Cells with the largest error", ["cell", "rows", "validation error"], rows),
+        f"The share of rows that each cell gets wrong, from {share(errors.min())} to "
+        f"{share(errors.max())}, over the number of rows it decides.",
+        Axis("rows", log=bool(rows.max() > 20 * rows.min())),
+        Axis("error"),
+        [Series("points", rows.astype(np.float64), errors, "", 1)],
+        Table("The largest cells", ["rows", "error"], table),
     )
-    return Section("Cells", text, [chart])

@@ -21,6 +21,9 @@ KINDS = {
     "rank": "A linear ranking",
     "ordinal": "A linear score with thresholds between ordered labels",
     "kernel": "A kernel classifier",
+    "kernel-cells": "Kernel classifiers, one for each cell of the space,",
+    "kernel-regression": "A kernel regression",
+    "regression": "A linear regression",
     "sparse-kernel": "A kernel classifier on a budget of basis vectors",
 }
 
@@ -105,6 +108,11 @@ def _problem_names(subject: Subject, n: int) -> list[str]:
         return ["all rows"]
     if classes is not None and len(classes) == n:
         return [f"{label_text(label)} against the rest" for label in classes.tolist()]
+    if subject.kind == "kernel-cells" and classes is not None and len(classes) == 2:
+        return [f"cell {k + 1}" for k in range(n)]
+    levels = subject.level_names(n)
+    if levels is not None:
+        return levels
     return [f"problem {k + 1}" for k in range(n)]
 
 
@@ -117,6 +125,11 @@ def convergence(subject: Subject) -> Section | None:
                 "The course of the run is not kept in model files; a report made when a "
                 "model is trained shows it."
             ],
+        )
+    if subject.kind == "kernel-cells":  # its moments are cells that were done
+        return Section(
+            "Convergence",
+            ["Each cell is a problem of its own; their bounds are listed with the certificate."],
         )
     parts = sorted(runs(subject.history), key=lambda part: -gap(part[-1]))
     shown = parts[:MOST_LINES]

@@ -37,7 +37,7 @@ def score_names(subject: Subject, k: int) -> list[str]:
     """What each row of weights speaks for."""
     classes = subject.classes
     if classes is None or subject.kind == "ordinal":
-        return ["the score"] * k
+        return subject.level_names(k) or ["the score"] * k
     if k == 1:
         return [label_text(classes.tolist()[1])]
     return [label_text(label) for label in classes.tolist()]
