@@ -106,10 +106,10 @@ void bind_functions(nb::module_& m) {
   nb::class_<KernelFunction>(m, "KernelFunction", "A kernel of inner products and norms.")
       .def(
           "__init__",
-          [](KernelFunction* self, KernelKind kind, double gamma, double coef0, int degree) {
-            new (self) KernelFunction{kind, gamma, coef0, degree};
-          },
-          nb::arg("kind"), nb::arg("gamma") = 1.0, nb::arg("coef0") = 0.0, nb::arg("degree") = 3)
+          [](KernelFunction* self, KernelKind kind, double gamma, double coef0, int degree,
+             double constant) { new (self) KernelFunction{kind, gamma, coef0, degree, constant}; },
+          nb::arg("kind"), nb::arg("gamma") = 1.0, nb::arg("coef0") = 0.0, nb::arg("degree") = 3,
+          nb::arg("constant") = 0.0)
       .def("diagonal", &KernelFunction::diagonal, nb::arg("squared_norm"));
 
   m.def(

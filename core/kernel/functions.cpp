@@ -106,6 +106,8 @@ MAXMARGIN_INLINE void row_from_products(const KernelFunction& k, const double* p
       for (std::size_t j = 0; j < n; ++j) out[j] = static_cast<Out>(products[j]);
       break;
   }
+  if (const Out constant = static_cast<Out>(k.constant); constant != 0)
+    for (std::size_t j = 0; j < n; ++j) out[j] += constant;
 }
 
 MAXMARGIN_WIDE_CLONES void row_to_float(const KernelFunction& k, const double* products,
@@ -132,13 +134,15 @@ MAXMARGIN_WIDE_CLONES void narrow_row(const double* x, const double* z, std::siz
   }
 }
 
-MAXMARGIN_CLONES void exp_of_distances(const float* d, float gamma, std::size_t n, float* out) {
+MAXMARGIN_CLONES void exp_of_distances(const float* d, float gamma, float constant, std::size_t n,
+                                       float* out) {
 #pragma omp simd
-  for (std::size_t j = 0; j < n; ++j) out[j] = exp_negative(-gamma * d[j]);
+  for (std::size_t j = 0; j < n; ++j) out[j] = exp_negative(-gamma * d[j]) + constant;
 }
-MAXMARGIN_CLONES void exp_of_roots(const float* d, float gamma, std::size_t n, float* out) {
+MAXMARGIN_CLONES void exp_of_roots(const float* d, float gamma, float constant, std::size_t n,
+                                   float* out) {
 #pragma omp simd
-  for (std::size_t j = 0; j < n; ++j) out[j] = exp_negative(-gamma * std::sqrt(d[j]));
+  for (std::size_t j = 0; j < n; ++j) out[j] = exp_negative(-gamma * std::sqrt(d[j])) + constant;
 }
 
 // K[j][i] = K[i][j] for a tile that lies right of the diagonal, by four rows and columns: rows of a
@@ -190,11 +194,11 @@ double KernelFunction::diagonal(double norm) const {
       return 0;
     case KernelKind::rbf:
     case KernelKind::laplacian:
-      return 1;
+      return 1 + constant;
     case KernelKind::poly:
-      return power(static_cast<float>(gamma * norm + coef0), degree);
+      return power(static_cast<float>(gamma * norm + coef0), degree) + constant;
     case KernelKind::linear:
-      return static_cast<float>(norm);
+      return static_cast<float>(norm) + constant;
   }
   return 0;
 }
@@ -253,12 +257,13 @@ void fill_symmetric(const KernelFunction& k, const ProductTile& tile, const doub
 }
 
 void kernel_from_distances(const KernelFunction& k, MatrixView D, MatrixView K, Pool& pool) {
-  const float gamma = static_cast<float>(k.gamma);
+  const float gamma = static_cast<float>(k.gamma), constant = static_cast<float>(k.constant);
   const auto exp_row = k.kind == KernelKind::rbf ? exp_of_distances : exp_of_roots;
   const std::size_t parts = tiles(D.n);
   pool.run(parts, [&](std::size_t t) {
     const Range band = tile_of(D.n, t);
-    for (std::size_t i = band.begin; i < band.end; ++i) exp_row(D.row(i), gamma, D.n, K.row(i));
+    for (std::size_t i = band.begin; i < band.end; ++i)
+      exp_row(D.row(i), gamma, constant, D.n, K.row(i));
   });
 }
 

@@ -4,6 +4,8 @@
 //   poly       (gamma <x, z> + coef0)^degree    linear     <x, z>
 //   distance   ||x - z||^2, what every width of the first two is made of
 //
+// A constant added to every value is an offset of the machine that is regularised.
+//
 // Inner products and norms are float64, so that the distance of close points far from the origin
 // keeps its digits. Rows and matrices of kernel values are float32; tiles made in place are
 // float64, for what must be exact: certificates and predictions.
@@ -23,6 +25,7 @@ struct KernelFunction {
   KernelKind kind = KernelKind::rbf;
   double gamma = 1, coef0 = 0;
   int degree = 3;
+  double constant = 0;
 
   // k(x, x) for ||x||^2 = norm
   double diagonal(double norm) const;

@@ -1,4 +1,4 @@
-"""Kernel SVMs without offset in scikit-learn's manner."""
+"""Kernel SVMs in scikit-learn's manner."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ class _KernelClassifier(KernelClassifier):
     multi_class: str = "ovr"
     cells: int | None = None
     cell_overlap: float = 0.0
+    offset: float = 0.0
     memory: int | float | str | None = None
 
     def __sklearn_tags__(self):
@@ -74,13 +75,13 @@ class _KernelClassifier(KernelClassifier):
         return report
 
     def export_libsvm(self, path: str | os.PathLike) -> None:
-        """Writes the model in LIBSVM's text format, for its svm-predict (rho = 0)."""
+        """Writes the model in LIBSVM's text format, for its svm-predict."""
         libsvm_text.write(self.to_model(), path)
 
 
 @parameters
 class KernelSVC(WithProbabilities, _KernelClassifier):
-    r"""Kernel SVM classifier without offset, by steps in two dual variables.
+    r"""Kernel SVM classifier, by steps in two dual variables.
 
     .. math:: \min_f \tfrac12 \|f\|^2 + C \sum_i s_i \max(0, 1 - y_i f(x_i)), \qquad
               f(x) = \sum_j \beta_j k(x_j, x)
@@ -99,6 +100,9 @@ class KernelSVC(WithProbabilities, _KernelClassifier):
         "scale" is ``1 / (n_features * variance of X)``, "auto" ``1 / n_features``.
     degree, coef0
         Of the polynomial kernel ``(gamma <x, z> + coef0)^degree``.
+    offset : float
+        B > 0 adds B^2 to the kernel: f gains an offset b that costs ``b^2 / (2 B^2)``, in
+        `intercept_`. For linear and precomputed kernels on data that are not centred.
     tol : float
         Stop when the relative gap ``(P - D) / P`` is at most this.
     stopping : {"relative", "clipped", "plain"}
@@ -188,7 +192,8 @@ class KernelSVCCV(_KernelClassifier):
         How a fit starts from the one before it on the regularisation path, where C grows: at zero
         (W0), at the kernel rule (W1), where it ended (W2), scaled with C (W3), or with the bounded
         variables at their new bounds (W4, the paper's choice and "auto").
-    kernel, degree, coef0, tol, stopping, working_set, n_neighbors, cold_start, multi_class, memory
+    kernel, degree, coef0, offset, tol, stopping, working_set, n_neighbors, cold_start, multi_class
+    memory
         As in KernelSVC. A precomputed or callable kernel has no gamma: the grid is a line of C.
     callback : callable
         Called with a GridProgress after every fold of every gamma; True ends the search, and the

@@ -11,7 +11,7 @@ from maxmargin.estimators.base import Classifier, parameters
 
 @parameters
 class KernelClassifier(Classifier):
-    """A kernel machine: coefficients of support or basis vectors, and no intercept."""
+    """A kernel machine: coefficients of support or basis vectors."""
 
     kernel: Any = "rbf"
     degree: int = 3
@@ -23,4 +23,5 @@ class KernelClassifier(Classifier):
     def _show(self, model: Any) -> None:
         super()._show(model)
         self.dual_coef_ = np.ascontiguousarray(model.coefficients.T)
-        self.intercept_ = np.zeros(model.coefficients.shape[1])
+        offsets = getattr(model, "offsets", None)
+        self.intercept_ = np.zeros(model.coefficients.shape[1]) if offsets is None else offsets

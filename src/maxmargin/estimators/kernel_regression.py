@@ -1,4 +1,4 @@
-"""Kernel regressions without offset in scikit-learn's manner."""
+"""Kernel regressions in scikit-learn's manner."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ class _KernelRegressor(RegressionScores):
     kernel: Any = "rbf"
     degree: int = 3
     coef0: float = 0.0
+    offset: float = 0.0
     memory: int | float | str | None = None
 
     def __sklearn_tags__(self):
@@ -43,17 +44,18 @@ class _KernelRegressor(RegressionScores):
         self.support_ = model.support
         self.support_vectors_ = np.empty((0, 0)) if model.vectors is None else model.vectors
         self.dual_coef_ = np.ascontiguousarray(model.coefficients.T)
+        self.intercept_ = np.zeros(len(self.dual_coef_)) if model.offsets is None else model.offsets
         self.gamma_ = model.parameters.get("gamma")
 
 
 @parameters
 class KernelSVR(_KernelRegressor):
-    r"""Kernel regression without offset by one of six losses, with a certificate.
+    r"""Kernel regression by one of six losses, with a certificate.
 
     .. math:: \min_f \tfrac12 \|f\|^2 + C \sum_i s_i \phi(t_i - f(x_i)), \qquad
               f(x) = \sum_j \beta_j k(x_j, x)
 
-    There is no offset: targets far from 0 want their mean subtracted.
+    Targets far from 0 want their mean subtracted, or an `offset` about as large as they are.
 
     Parameters
     ----------
@@ -61,7 +63,7 @@ class KernelSVR(_KernelRegressor):
         Cost of a unit of loss, as in SVR. ("squared" is KernelRidge with ``alpha = 1 / C``.)
     loss, epsilon, quantile, delta, non_crossing
         As in `LinearSVR`. Of a list of quantiles all are fitted on one kernel matrix.
-    kernel, gamma, degree, coef0, memory
+    kernel, gamma, degree, coef0, offset, memory
         As in `KernelSVC`.
     tol : float
         Stop when the relative gap ``(P - D) / P`` is at most this.

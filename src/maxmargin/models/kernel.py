@@ -1,7 +1,8 @@
-"""What is kept of a kernel machine: ``f_p(x) = sum_j beta_jp k(z_j, x)``, one column per problem.
+"""What is kept of a kernel machine: ``f_p(x) = b_p + sum_j beta_jp k(z_j, x)``, a column a p.
 
 Two classes have one problem, positive for ``classes[1]``. More classes have one each ("ovr", the
-largest f_p wins) or one per pair ("ovo", votes decide). There is no intercept.
+largest f_p wins) or one per pair ("ovo", votes decide). The offset b is that of a constant in
+the kernel, or 0.
 """
 
 from __future__ import annotations
@@ -92,18 +93,26 @@ class KernelExpansion:
     coefficients: np.ndarray
     support: np.ndarray
     n_features: int
+    offsets: np.ndarray | None
 
     def _check_expansion(self) -> None:
-        m = len(self.support)
+        m, problems = self.coefficients.shape
         precomputed = self.kernel == "precomputed"
         if not precomputed and self.vectors.shape != (m, self.n_features):
             raise ValueError(f"vectors have shape {self.vectors.shape}, not {(m, self.n_features)}")
         if precomputed and np.any(self.support >= self.n_features):
             raise ValueError("the support vectors lie outside the training rows")
+        if self.offsets is not None and self.offsets.shape != (problems,):
+            raise ValueError(f"{len(self.offsets)} offsets do not fit {problems} problems")
 
     @property
     def _columns_are(self) -> str:
         return "training rows" if self.kernel == "precomputed" else "features"
+
+    def _shifted_sums(self, X: Any, threads: int | None) -> np.ndarray:
+        """The predictions of every problem."""
+        f = self._sums(X, threads)
+        return f if self.offsets is None else f + self.offsets
 
     def _sums(self, X: Any, threads: int | None) -> np.ndarray:
         """``sum_j beta_jp k(z_j, x)``, by tiles on the support vectors."""
@@ -173,7 +182,7 @@ class KernelModel(KernelExpansion, KernelPredictor):
     n_features : int
         Columns of X; with a precomputed kernel the number of training rows.
     offsets : array of shape (number of problems,), optional
-        Added to the predictions: models of LIBSVM have them, ours have none.
+        Added to the predictions: models of LIBSVM have them, ours those with ``offset=B``.
     """
 
     kind = "kernel"
@@ -199,8 +208,6 @@ class KernelModel(KernelExpansion, KernelPredictor):
                 f"and {k} classes"
             )
         self._check_expansion()
-        if self.offsets is not None and self.offsets.shape != (problems,):
-            raise ValueError(f"{len(self.offsets)} offsets do not fit {problems} problems")
         self._check_problems(problems)
 
     @property
@@ -213,9 +220,7 @@ class KernelModel(KernelExpansion, KernelPredictor):
 
     def problems(self, X: Any, threads: int | None = None) -> np.ndarray:
         """``f_p(x)`` for every row and problem."""
-        X = self.rows_of(X)
-        f = self._sums(X, threads)
-        return f if self.offsets is None else f + self.offsets
+        return self._shifted_sums(self.rows_of(X), threads)
 
 
 def combined(certificates: Sequence[KernelCertificate]) -> KernelCertificate:

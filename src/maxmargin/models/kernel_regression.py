@@ -1,4 +1,4 @@
-"""What is kept of a kernel regression: ``f_p(x) = sum_j beta_jp k(z_j, x)``, a column a p."""
+"""What is kept of a kernel regression: ``f_p(x) = b_p + sum_j beta_jp k(z_j, x)``, a column a p."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ class KernelRegressionModel(KernelExpansion, Model):
     _: KW_ONLY
     certificates: tuple[KernelCertificate, ...] = stored(Certificates(KernelCertificate), ())
     solver: str = stored(Words(), "two-variable")
+    offsets: np.ndarray | None = stored(Floats(1, optional=True), None)
 
     def __post_init__(self) -> None:
         m = len(self.support)
@@ -63,7 +64,7 @@ class KernelRegressionModel(KernelExpansion, Model):
 
     def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
         """(n,) for one function, else (n, k)."""
-        values = self._sums(self.rows_of(X), threads)
+        values = self._shifted_sums(self.rows_of(X), threads)
         if self.parameters.get("non_crossing"):
             values = np.sort(values, axis=1)
         return values.ravel() if values.shape[1] == 1 else values

@@ -5,7 +5,6 @@ Estimators and commands both train here; nothing in this file needs scikit-learn
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin import _core
-from maxmargin.data.arrays import ArrayRows, as_floats, useful_threads
+from maxmargin.data.arrays import as_floats, useful_threads
 from maxmargin.models.calibration import Calibration
 from maxmargin.models.kernel import KernelModel
 from maxmargin.parameters import (
@@ -43,6 +42,8 @@ from maxmargin.solvers.kernel.two_variable import (
     zero_solution,
 )
 from maxmargin.training.calibration import Calibrated, calibrate, method_of
+from maxmargin.training.kernel_offset import check_offset, offsets_of, shifted, with_constant
+from maxmargin.training.kernel_width import check_gamma, gamma_of
 from maxmargin.training.normal_form import NormalForm, keys_of, normal_form
 from maxmargin.training.targets import Labels, labels_of
 
@@ -61,6 +62,7 @@ class KernelPlan:
     gamma: float | str = "scale"
     degree: int = 3
     coef0: float = 0.0
+    offset: float = 0.0
     stopping: str = "relative"
     working_set: int | str = 7
     n_neighbors: int = 10
@@ -85,6 +87,7 @@ class KernelPlan:
                 self.kernel,
             )
         check_gamma(self.gamma)
+        check_offset(self.offset)
         one_of("stopping", self.stopping, RULES)
         if self.working_set != "1d" and not (
             is_whole(self.working_set) and self.working_set in range(4096)
@@ -99,6 +102,8 @@ class KernelPlan:
         Method(cold=self.cold_start, warm=self.path_start)
         if self.cells is not None:
             positive_whole("cells", self.cells, none="one machine for all rows")
+            if self.offset > 0:
+                raise ValueError("cells have no offset: leave out cells, or offset")
             if not isinstance(self.kernel, str) or self.kernel == "precomputed":
                 raise ParameterError(
                     "cells", "None where the kernel is precomputed or a function", self.cells
@@ -158,7 +163,7 @@ def train(X, y: np.ndarray, plan: KernelPlan, sample_weight: Any = None) -> Trai
 
 def train_on(X, labels: Labels, plan: KernelPlan, stop: _core.Stop) -> TrainedKernel:
     """The same for labels and weights that are known, until a stop flag of the calling thread."""
-    X = rows_for(X, plan.kernel)
+    X = rows_for(X, plan.kernel, plan.offset)
     form = form_of(X, labels, plan)
     C, options = float(plan.C), plan.options
     gamma = gamma_of(plan.gamma, form.X, form.weights) if plan.has_width else 1.0
@@ -168,7 +173,7 @@ def train_on(X, labels: Labels, plan: KernelPlan, stop: _core.Stop) -> TrainedKe
     codings = coding_of(len(labels.classes), plan.multi_class).labels(form.codes)
     problems: list[BinaryProblem] = []
     try:
-        source = source_of(form.X, kernel, budget_of(plan.memory), pool)
+        source = source_of(form.X, with_constant(kernel, plan.offset), budget_of(plan.memory), pool)
         problems = [BinaryProblem(source, signs, form.weights) for signs in codings]
         solutions = solve_all(problems, C, settings, pool, plan.method)
     except _core.Stopped:  # before there was a kernel matrix
@@ -257,34 +262,17 @@ def _side_by_side(problems, C: float, settings: Settings, pool: _core.Pool, meth
 # ---------------------------------------------------------------- what both need
 
 
-def check_gamma(gamma: Any) -> None:
-    """A positive number, or one of the words."""
-    good = gamma > 0 and math.isfinite(gamma) if is_number(gamma) else gamma in ("scale", "auto")
-    if not good:
-        raise ParameterError("gamma", "a positive number, 'scale' or 'auto'", gamma)
-
-
-def gamma_of(gamma, X, weights: np.ndarray) -> float:
-    """The number that "scale", "auto" or a number stands for. Weights count as repetitions."""
-    check_gamma(gamma)
-    if is_number(gamma):
-        return float(gamma)
-    if gamma == "auto":
-        return 1.0 / X.shape[1]
-    share, rows = weights / weights.sum(), ArrayRows(X)
-    mean = float(share @ rows.matvec(np.ones(X.shape[1]))) / X.shape[1]
-    variance = float(share @ rows.squared_norms()) / X.shape[1] - mean**2
-    return 1.0 / (X.shape[1] * variance) if variance > 1e-12 * mean**2 else 1.0
-
-
-def rows_for(X, kernel: object):
-    """X as a kernel can use it. Named kernels convert tiles of small integers as they go; functions
-    of others are given floats, in which sums do not overflow."""
+def rows_for(X, kernel: object, offset: float = 0.0):
+    """X as a kernel can use it: to precomputed values ``offset^2`` is added, named kernels convert
+    tiles of small integers as they go, functions of others are given floats, in which sums do not
+    overflow."""
     if kernel == "precomputed" and X.shape[0] != X.shape[1]:
         raise ValueError(
             f"kernel='precomputed' needs the square matrix of kernel values between training rows; "
             f"got shape {X.shape}"
         )
+    if kernel == "precomputed":
+        return shifted(X, offset)
     return as_floats(X) if callable(kernel) else X
 
 
@@ -311,9 +299,9 @@ def spread(solutions: list[KernelSolution], form: NormalForm) -> list[KernelSolu
 
 def kept_parameters(plan: KernelPlan) -> dict[str, Any]:
     """What a model says of how it was made."""
-    kept = ("C", "degree", "coef0", "stopping", "working_set", "n_neighbors", "cold_start")
-    of_labels = ("multi_class", "class_weight", "probability")
-    parameters = {name: getattr(plan, name) for name in (*kept, *of_labels)} | {
+    kept = ("C", "degree", "coef0", "offset", "stopping", "working_set", "n_neighbors")
+    more = ("cold_start", "multi_class", "class_weight", "probability")
+    parameters = {name: getattr(plan, name) for name in (*kept, *more)} | {
         "tol": plan.options.tol,
         "max_iter": plan.options.max_iter,
         "random_state": plan.options.seed or None,
@@ -335,6 +323,7 @@ def model_of(X, classes, kernel, plan: KernelPlan, solutions, C: float) -> Kerne
         X.shape[1],
         multi_class=plan.multi_class,
         certificates=tuple(solution.certificate for solution in solutions),
+        offsets=offsets_of(beta, plan.offset),
         parameters=parameters,
     )
 

@@ -29,8 +29,10 @@ from maxmargin.solvers.kernel.regression import (
 )
 from maxmargin.solvers.kernel.sources import PartialSource, Source, budget_of, source_of
 from maxmargin.solvers.kernel.two_variable import KernelSolution
-from maxmargin.training.kernel import KernelPlan, gamma_of, rows_for, threads_for
+from maxmargin.training.kernel import KernelPlan, rows_for, threads_for
+from maxmargin.training.kernel_offset import offsets_of, with_constant
 from maxmargin.training.kernel_search import grid_of
+from maxmargin.training.kernel_width import gamma_of
 from maxmargin.training.normal_form import Folds, NormalForm, normal_form
 from maxmargin.training.regression import RegressionPlan, mean_loss
 from maxmargin.training.targets import Targets, targets_of
@@ -55,6 +57,7 @@ class KernelRegressionPlan:
     gamma: float | str = "scale"
     degree: int = 3
     coef0: float = 0.0
+    offset: float = 0.0
     memory: int | float | str | None = None
     options: Options = field(default_factory=Options)
 
@@ -71,7 +74,7 @@ class KernelRegressionPlan:
     @property
     def machine(self) -> KernelPlan:
         """The kernel, as a classifier has it."""
-        names = ("C", "kernel", "gamma", "degree", "coef0", "memory", "options")
+        names = ("C", "kernel", "gamma", "degree", "coef0", "offset", "memory", "options")
         return KernelPlan(**{name: getattr(self, name) for name in names})
 
     def parameters(self) -> dict[str, Any]:
@@ -81,6 +84,7 @@ class KernelRegressionPlan:
         kept = {name: of_loss[name] for name in names} | {
             "degree": self.degree,
             "coef0": self.coef0,
+            "offset": self.offset,
             "tol": self.options.tol,
             "max_iter": self.options.max_iter,
             "random_state": self.options.seed or None,
@@ -135,7 +139,7 @@ def train_kernel_regression(
     """
     targets = targets_of(y, sample_weight)
     with interruptible(plan.options.max_time) as stop:
-        X = rows_for(X, plan.kernel)
+        X = rows_for(X, plan.kernel, plan.offset)
         form = form_of(X, targets, plan)
         gamma = 1.0
         if plan.machine.has_width:
@@ -156,7 +160,8 @@ def fit_form(
     settings, t = plan.options.settings(stop), targets.values[form.kept]
     kernel, specs = plan.machine.kernel_with(gamma), plan.losses.specs()
     try:
-        source = source_of(form.X, kernel, budget_of(plan.memory), pool)
+        trained = with_constant(kernel, plan.offset)
+        source = source_of(form.X, trained, budget_of(plan.memory), pool)
         problems = [RegressionProblem(source, t, form.weights, spec) for spec in specs]
         solutions = [solve_regression(p, float(plan.C), settings, pool) for p in problems]
     except _core.Stopped:  # before there was a kernel matrix
@@ -188,6 +193,7 @@ def model_of(
         support,
         X.shape[1],
         certificates=tuple(solution.certificate for solution in solutions),
+        offsets=offsets_of(beta, plan.offset),
         parameters=parameters,
     )
 
@@ -211,7 +217,7 @@ def search_kernel_regression(
     """
     targets = targets_of(y, sample_weight)
     with interruptible(plan.options.max_time) as stop:
-        X = rows_for(X, plan.kernel)
+        X = rows_for(X, plan.kernel, plan.offset)
         form = form_of(X, targets, plan, folds)
         values = grid_of(form, Cs, gammas, plan.machine)
         grid = RegressionGrid(
@@ -234,7 +240,7 @@ def _fill(
     pool = _core.Pool(threads_for(plan.options, form.X, len(form.folds)), stop)
     settings = replace(plan.options, callback=None).settings(stop)
     for width, gamma in enumerate(grid.gammas):
-        kernel = plan.machine.kernel_with(float(gamma))
+        kernel = with_constant(plan.machine.kernel_with(float(gamma)), plan.offset)
         source = source_of(form.X, kernel, budget_of(plan.memory), pool)
         if isinstance(source, PartialSource):
             source.fill(pool)

@@ -21,12 +21,13 @@ from maxmargin.training.kernel import (
     KernelPlan,
     TrainedKernel,
     form_of,
-    gamma_of,
     model_of,
     rows_for,
     spread,
     threads_for,
 )
+from maxmargin.training.kernel_offset import with_constant
+from maxmargin.training.kernel_width import gamma_of
 from maxmargin.training.normal_form import Folds, NormalForm
 from maxmargin.training.targets import Labels, checked_weights, labels_of
 
@@ -65,7 +66,7 @@ def search_on(
     callback: Callable[[GridProgress], bool | None] | None = None,
 ) -> TrainedKernel:
     """The same for labels and weights that are known, until a stop flag of the calling thread."""
-    X, options = rows_for(X, plan.kernel), plan.options
+    X, options = rows_for(X, plan.kernel, plan.offset), plan.options
     counts = np.ones(labels.n) if counts is None else counts
     form = form_of(X, labels, plan, counts, folds)
     values = grid_of(form, Cs, gammas, plan)
@@ -78,7 +79,7 @@ def search_on(
         form.counts,
         form.folds,
         coding_of(len(labels.classes), plan.multi_class),
-        plan.kernel_with(float(values.gammas[0])),
+        with_constant(plan.kernel_with(float(values.gammas[0])), plan.offset),
         values.Cs,
         values.gammas,
     )

@@ -40,7 +40,7 @@ from maxmargin.solvers.subspace.subspace_pursuit import Pursuit, Stage
 from maxmargin.training.calibration import method_of
 from maxmargin.training.choice import Start
 from maxmargin.training.fit import LinearPlan, Trained
-from maxmargin.training.kernel import check_gamma, gamma_of
+from maxmargin.training.kernel_width import check_gamma, gamma_of
 from maxmargin.training.linear import calibrated
 from maxmargin.training.scores import Measure, cut
 from maxmargin.training.targets import Labels, labels_of

@@ -155,6 +155,9 @@ GAMMA = Option(
 )  # fmt: skip
 DEGREE = Option("--degree", "Of the poly kernel.", int, metavar="N", said="3")
 COEF0 = Option("--coef0", "Constant of the poly kernel.", float, metavar="A", said="0")
+OFFSET = Option(
+    "--offset", "B^2 is added to the kernel: an offset, regularised.", float, metavar="B", said="0"
+)
 KERNEL_OPTIONS = (KERNEL, GAMMA, DEGREE, COEF0)
 GAMMAS = Option("--gammas", "Values to try, how many, or auto.", metavar="LIST", default="auto")
 PICTURE = Option("--picture", "Draw the errors over the grid.", metavar="FILE", group=OUTPUT)
@@ -208,7 +211,7 @@ _ENTRIES = (
         "classes apart by a kernel machine",
         ("shuttle.svm -c 10 --gamma 0.5", "an RBF machine"),
         (
-            *(*KERNEL_OPTIONS, MULTI_CLASS, CELLS, CLASS_WEIGHT, PROBABILITIES, SEED),
+            *(*KERNEL_OPTIONS, OFFSET, MULTI_CLASS, CELLS, CLASS_WEIGHT, PROBABILITIES, SEED),
             *(MEMORY, GAMMAS, PICTURE),
         ),
         searches=True,
@@ -217,7 +220,7 @@ _ENTRIES = (
         "kernel-regression",
         "real values, quantiles or expectiles by kernels",
         ("prices.csv --loss quantile --quantile 0.1,0.9 --gamma 2", "a band of any shape"),
-        (LOSS, *REGRESSION, *KERNEL_OPTIONS, SEED, MEMORY, GAMMAS),
+        (LOSS, *REGRESSION, *KERNEL_OPTIONS, OFFSET, SEED, MEMORY, GAMMAS),
         searches=True,
     ),
     Kind(

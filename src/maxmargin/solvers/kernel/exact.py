@@ -87,11 +87,11 @@ class NamedValues:
     def _diagonal(self, norms: np.ndarray) -> np.ndarray:
         kernel = self.kernel
         if kernel.of_distance:
-            return np.ones(self.n)
+            return np.full(self.n, 1.0 + kernel.constant)
         if kernel.name == "linear":
-            return norms
+            return norms + kernel.constant
         with np.errstate(over="ignore"):  # infinity is refused with C and the weights in sight
-            return (kernel.gamma * norms + kernel.coef0) ** float(kernel.degree)
+            return (kernel.gamma * norms + kernel.coef0) ** float(kernel.degree) + kernel.constant
 
     @property
     def search_error(self) -> float:

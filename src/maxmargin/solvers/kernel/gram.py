@@ -8,6 +8,9 @@
 Inner products are done by BLAS in float64, a tile at a time, so that the distance of close points
 keeps its digits; kernel values are float32 in matrices and float64 in predictions. A matrix is
 symmetric, so only tiles on and right of the diagonal are computed.
+
+A constant can be added to every value: with B^2 the machine has an offset b that costs
+``b^2 / (2 B^2)``, and nothing else about it changes.
 """
 
 from __future__ import annotations
@@ -44,6 +47,7 @@ class Kernel:
     gamma: float = 1.0
     degree: int = 3
     coef0: float = 0.0
+    constant: float = 0.0
 
     def __post_init__(self) -> None:
         if self.name not in KERNELS:
@@ -66,7 +70,8 @@ class Kernel:
     @property
     def function(self) -> _core.KernelFunction:
         kind = getattr(_core.KernelKind, self.name)
-        return _core.KernelFunction(kind, float(self.gamma), float(self.coef0), int(self.degree))
+        numbers = float(self.gamma), float(self.coef0), int(self.degree), float(self.constant)
+        return _core.KernelFunction(kind, *numbers)
 
     def with_gamma(self, gamma: float) -> Kernel:
         return replace(self, gamma=float(gamma))
