@@ -76,6 +76,11 @@ def test_cells_and_pairs_of_classes(folder, run, run_json):
     run_json("train", "--kind", "kernel", "--cells", "50", "three.svm", "m")
     cells = run_json("info", "m")["cells"]
     assert cells > 1 and run_json("evaluate", "three.t.svm", "m")["accuracy"] > 0.6
+    there = ("--from-disk", "--memory", "20MB")
+    run_json("train", "--kind", "kernel", "--cells", "50", "three.svm", "there", *there)
+    assert run_json("evaluate", "three.t.svm", "there")["accuracy"] > 0.6
+    refused = run("train", "--kind", "kernel", "three.svm", "there", "--from-disk")
+    assert refused.exit_code == 2 and "--cells" in refused.stderr
     found = run_json("cv", "--kind", "kernel", "--cells", "50", "-v", "2", "three.svm", "m")
     assert found["cells"] == cells == len(found["gammas"])
     assert run_json("evaluate", "three.t.svm", "m")["accuracy"] > 0.6

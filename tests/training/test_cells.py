@@ -9,7 +9,7 @@ from maxmargin import KernelSVC, KernelSVCCV, load
 from maxmargin.models import CellModel, load_model, save
 from maxmargin.models.files import load as load_file
 from maxmargin.solvers.kernel.cells import LEAST_SHARE, cut
-from maxmargin.training.cells import CellProgress
+from maxmargin.training.each_cell import CellProgress
 
 MOONS = make_moons(600, noise=0.25, random_state=0)
 THREE = make_classification(600, 6, n_informative=4, n_classes=3, random_state=1)

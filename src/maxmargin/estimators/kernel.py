@@ -18,13 +18,8 @@ from maxmargin.models import libsvm_text
 from maxmargin.models.cells import CellModel
 from maxmargin.models.files import register_estimator
 from maxmargin.solvers.kernel.grid import GridProgress, GridResult
-from maxmargin.training.cells import (
-    CellProgress,
-    TrainedCells,
-    Tuning,
-    print_progress,
-    train_cells,
-)
+from maxmargin.training.cells import TrainedCells, train_cells
+from maxmargin.training.each_cell import CellProgress, Tuning, print_progress
 from maxmargin.training.folds import Folds, folds_of
 from maxmargin.training.kernel import KernelPlan, TrainedKernel, train
 from maxmargin.training.kernel_search import search
@@ -51,6 +46,9 @@ class _KernelClassifier(KernelClassifier):
 
     def _plan(self) -> KernelPlan:
         return self._planned(KernelPlan)
+
+    def _leaves_on_disk(self, X: Any) -> bool:
+        return self.cells is not None  # each cell is read when its turn comes
 
     def _show(self, model: Any) -> None:
         if isinstance(model, CellModel):

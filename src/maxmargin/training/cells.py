@@ -7,70 +7,34 @@ them one by one; memory is that of as many cells as there are threads.
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from maxmargin import _core
-from maxmargin.data.arrays import useful_threads
-from maxmargin.data.cpus import granted_cpus
 from maxmargin.models.cells import Cell, CellModel
 from maxmargin.models.kernel import combined
-from maxmargin.parameters import ParameterError, is_whole
 from maxmargin.problem import Progress, Status
 from maxmargin.solvers.common.run import interruptible
-from maxmargin.solvers.kernel.cells import CellTree, cut
+from maxmargin.solvers.kernel.cells import CellTree
 from maxmargin.solvers.kernel.gram import Kernel
 from maxmargin.solvers.kernel.sources import budget_of
 from maxmargin.solvers.kernel.two_variable import KernelCertificate
+from maxmargin.training.cell_rows import CutRows, Cutting, cut_rows
+from maxmargin.training.each_cell import (
+    Tuning,
+    Watch,
+    alone,
+    side_by_side,
+    summed_history,
+    train_each,
+)
 from maxmargin.training.folds import stratified_folds
 from maxmargin.training.kernel import KernelPlan, TrainedKernel, kept_parameters, train_on
 from maxmargin.training.kernel_search import search_on
 from maxmargin.training.targets import Labels, labels_of
-
-POLL = 0.02  # seconds between two looks at the stop flag
-
-
-@dataclass(frozen=True)
-class Tuning:
-    """How each cell chooses its C and gamma."""
-
-    Cs: Any = "auto"
-    gammas: Any = "auto"
-    folds: int = 5
-
-    def __post_init__(self) -> None:
-        if not (is_whole(self.folds) and self.folds >= 2):
-            raise ParameterError(
-                "cv", "a whole number >= 2 of folds (with cells, each has its own)", self.folds
-            )
-
-
-@dataclass(frozen=True)
-class CellProgress:
-    """What a callback sees after every cell."""
-
-    done: int
-    total: int
-    seconds: float
-    rows: int
-    constant: int
-
-    @property
-    def seconds_left(self) -> float:
-        return self.seconds / max(self.done, 1) * (self.total - self.done)
-
-    def __str__(self) -> str:
-        return (
-            f"{self.seconds:8.2f} s  {self.done}/{self.total} cells  {self.rows} rows  "
-            f"{self.constant} of one class  {self.seconds_left:.0f} s left"
-        )
 
 
 @dataclass(frozen=True)
@@ -104,11 +68,7 @@ class TrainedCells:
     @property
     def history(self) -> list[Progress]:
         """The sums of objectives and bounds, cell after cell."""
-        moments, primal, dual = [], 0.0, 0.0
-        for k, certificate in enumerate(self.model.certificates):
-            primal, dual = primal + certificate.primal, dual + certificate.dual
-            moments.append(Progress(k + 1, certificate.seconds, primal, dual))
-        return moments
+        return summed_history(self.model.certificates)
 
 
 # ---------------------------------------------------------------- all cells
@@ -120,73 +80,47 @@ def train_cells(
     plan: KernelPlan,
     sample_weight: Any = None,
     tuning: Tuning | None = None,
-    callback: Callable[[CellProgress], bool | None] | None = None,
+    callback: Watch | None = None,
 ) -> TrainedCells:
-    """Cuts the rows into cells of at most `plan.cells` rows and trains each, or tunes it."""
+    """Cuts rows (arrays, or a source) into cells of at most `plan.cells` and trains each, or
+    tunes it."""
     labels = labels_of(y, sample_weight, plan.class_weight)
     counts = np.ones(labels.n) if sample_weight is None else np.asarray(sample_weight, float)
-    X = X.tocsr() if sp.issparse(X) else X
     with interruptible(plan.options.max_time) as stop:
         began = time.perf_counter()
-        tree, members = cut(X, int(plan.cells or X.shape[0]), plan.options.seed, plan.cell_overlap)
-        weights = labels.weights()
-
-        def load(k: int) -> CellRows:
-            rows = members[k]
-            return CellRows(X[rows], labels.codes[rows], weights[rows], counts[rows])
-
-        trained = train_each(load, len(members), plan, tuning, stop, callback)
+        with cut_rows(X, cutting_of(plan, labels.n), stop) as cut:
+            trained = train_cut(cut, labels, counts, plan, tuning, stop, callback)
         seconds = time.perf_counter() - began
-    model = cell_model(tree, trained, labels.classes, X.shape[1], plan)
+    model = cell_model(cut.tree, trained, labels.classes, cut.d, plan)
     return TrainedCells(model, validation_error(trained), seconds)
 
 
-def train_each(
-    load: Callable[[int], CellRows],
-    total: int,
+def cutting_of(plan: KernelPlan, n: int) -> Cutting:
+    """How the plan cuts n rows."""
+    memory = budget_of(plan.memory)
+    return Cutting(int(plan.cells or n), plan.options.seed, plan.cell_overlap, memory)
+
+
+def train_cut(
+    cut: CutRows,
+    labels: Labels,
+    counts: np.ndarray,
     plan: KernelPlan,
     tuning: Tuning | None,
     stop: _core.Stop,
-    callback: Callable[[CellProgress], bool | None] | None = None,
+    callback: Watch | None = None,
 ) -> list[TrainedCell]:
-    """All cells, as many at a time as there are threads; this thread watches the stop flag."""
-    threads = min(useful_threads(plan.options.threads or granted_cpus(), total * 2**20), total)
-    alone = replace(plan, options=replace(plan.options, threads=1, callback=None, max_time=None))
-    alone = replace(alone, memory=max(1, budget_of(plan.memory) // threads), cells=None)
-    stops = [_core.Stop() for _ in range(total)]
-    began, ended, rows, constant = time.perf_counter(), False, 0, 0
+    """The machine of every cell."""
+    weights, sizes = labels.weights(), [len(rows) for rows in cut.members]
+    at_a_time = side_by_side(plan.options, len(sizes))
+    of_one = alone(plan, at_a_time)
 
-    def train_one(k: int) -> tuple[TrainedCell, int]:
-        some = load(k)
-        return train_cell(some, alone, tuning, stops[k]), len(some.codes)
+    def train_one(k: int, flag: _core.Stop) -> TrainedCell:
+        rows = cut.members[k]
+        known = CellRows(cut.rows_of(k), labels.codes[rows], weights[rows], counts[rows])
+        return train_cell(known, of_one, tuning, flag)
 
-    with ThreadPoolExecutor(threads) as executor:
-        futures: list[Future] = [executor.submit(train_one, k) for k in range(total)]
-        waiting, done = set(futures), 0
-        while waiting:
-            finished, waiting = wait(waiting, POLL, return_when=FIRST_COMPLETED)
-            for future in finished:
-                if future.exception() is not None:
-                    _interrupt(stops)
-                trained, count = future.result()
-                done, rows = done + 1, rows + count
-                constant += trained.cell.is_constant
-                seconds = time.perf_counter() - began
-                progress = CellProgress(done, total, seconds, rows, constant)
-                ended = ended or bool(callback is not None and callback(progress))
-            if ended or stop.poll():
-                _interrupt(stops)
-    return [future.result()[0] for future in futures]
-
-
-def _interrupt(stops: list[_core.Stop]) -> None:
-    for stop in stops:
-        stop.interrupt()
-
-
-def print_progress(progress: CellProgress) -> None:
-    """One line per cell on standard error."""
-    print(progress, file=sys.stderr)
+    return train_each(train_one, sizes, at_a_time, stop, callback)
 
 
 # ---------------------------------------------------------------- one cell

@@ -211,8 +211,8 @@ _ENTRIES = (
         "classes apart by a kernel machine",
         ("shuttle.svm -c 10 --gamma 0.5", "an RBF machine"),
         (
-            *(*KERNEL_OPTIONS, OFFSET, MULTI_CLASS, CELLS, CLASS_WEIGHT, PROBABILITIES, SEED),
-            *(MEMORY, GAMMAS, PICTURE),
+            *(*KERNEL_OPTIONS, OFFSET, MULTI_CLASS, CELLS, CLASS_WEIGHT, PROBABILITIES),
+            *(SEED, FROM_DISK, MEMORY, GAMMAS, PICTURE),
         ),
         searches=True,
     ),

@@ -21,6 +21,7 @@ def plan(choices: Choices, callback: Callback | None) -> Any:
     from maxmargin.training.kernel import KernelPlan
 
     check_kernel(choices)
+    check_place(choices)
     wanted = getattr(choices, "probabilities", False)
     return choices.plan(KernelPlan, callback, probability=wanted)
 
@@ -34,6 +35,14 @@ def check_kernel(choices: Choices) -> None:
                 f"--{name}: the {choices.kernel} kernel has no {name.removesuffix('s')}: leave it "
                 "out, or take another --kernel"
             )
+
+
+def check_place(choices: Choices) -> None:
+    """A kernel matrix needs its rows; only cells are read from disk when their turn comes."""
+    if choices.from_disk and choices.cells is None:
+        raise typer.BadParameter(
+            "--from-disk: one kernel machine needs all rows in memory: give --cells 2000, say"
+        )
 
 
 def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
@@ -100,7 +109,8 @@ def search(
 
 def search_cells(dataset: Dataset, Cs: Any, grid: Grid, plan: Any, watch: Callback | None) -> Found:
     """Every cell with the best point of its own grid."""
-    from maxmargin.training.cells import Tuning, train_cells
+    from maxmargin.training.cells import train_cells
+    from maxmargin.training.each_cell import Tuning
 
     tuning = Tuning(Cs, grid.gammas, grid.folds)
     y = classes_of(dataset)

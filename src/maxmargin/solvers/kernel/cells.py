@@ -11,6 +11,7 @@ Every x falls into exactly one cell, however far it is from all of them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,6 +71,30 @@ def projections(X: Any, rows: np.ndarray, direction: np.ndarray) -> np.ndarray:
         return np.asarray(some @ direction).ravel()
     # Not by BLAS, whose sums depend on how many rows there are.
     return np.einsum("ij,j->i", some.astype(np.float64, copy=False), direction)
+
+
+def graft(coarse: CellTree, fine: Sequence[CellTree]) -> CellTree:
+    """The tree in which ``fine[b]`` cuts cell b of a coarse one; cells are numbered b by b."""
+    nodes = np.cumsum([len(tree.thresholds) for tree in (coarse, *fine)])
+    cells = np.cumsum([0, *(tree.n_cells for tree in fine)])
+    roots = np.array(
+        [nodes[b] if len(tree.thresholds) else -1 - cells[b] for b, tree in enumerate(fine)]
+    )
+
+    def children(side: str) -> np.ndarray:
+        own = getattr(coarse, side)
+        moved = [np.where(own < 0, roots[np.where(own < 0, -1 - own, 0)], own)]
+        for b, tree in enumerate(fine):
+            child = getattr(tree, side)
+            moved.append(np.where(child < 0, child - cells[b], child + nodes[b]))
+        return np.concatenate(moved).astype(np.int64)
+
+    return CellTree(
+        np.concatenate([tree.directions for tree in (coarse, *fine)]),
+        np.concatenate([tree.thresholds for tree in (coarse, *fine)]),
+        children("left"),
+        children("right"),
+    )
 
 
 @dataclass
