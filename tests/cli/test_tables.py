@@ -416,7 +416,7 @@ def test_rows_without_a_target_are_told_together(run, tmp_path, monkeypatch):
     rows = [(a, c, "" if k in (4, 9, 11) else y) for k, (a, c, y) in enumerate(people())]
     write_people(tmp_path / "p.csv", rows)
     said = run("train", "p.csv", "m", "--target", "bought").stderr
-    assert "p.csv:6: column 'bought'" in said and "also in row 10, 12" in said
+    assert "p.csv:6: column 'bought'" in said and "also in rows 10, 12" in said
 
 
 @pytest.mark.parametrize("more", [(), ("--from-disk",)], ids=["memory", "disk"])

@@ -23,6 +23,7 @@ ROWS_PER_CLASS = 100
 LOOKED_AT = 10_000  # rows, evenly spaced
 SCALES = 1e4  # between the largest values of two features
 PREDICTED = 1000  # rows
+SHOWN = 10  # labels
 
 
 def before(dataset: Dataset, choices: Choices, messages: Messages) -> None:
@@ -33,6 +34,7 @@ def before(dataset: Dataset, choices: Choices, messages: Messages) -> None:
         messages.say(_taken(dataset))
     if choices.kind in CLASSIFIERS:
         check_classes(dataset, certain="kind" in choices.typed)
+        warn_of_spellings(dataset)
     if not hasattr(dataset.X, "blocks"):
         warn_of_scales(dataset)
 
@@ -57,7 +59,10 @@ def _has_names(dataset: Dataset) -> bool:
 
 def _taken(dataset: Dataset) -> str:
     words = dataset.y is not None and dataset.y.dtype.kind in "OU"
-    which = "the only column of words" if words else "the first column, as in LightGBM and XGBoost"
+    first = dataset.encoder is not None and dataset.encoder.roles.get("target") == "f0"
+    which = "the only column of words"
+    if first or not words:
+        which = "the first column, as in LightGBM and XGBoost"
     return (
         f"{dataset.source}: no line of names, so labels were taken from {which}; name another by "
         "position: --target 0 is the first, --target -1 the last"
@@ -83,6 +88,38 @@ def check_classes(dataset: Dataset, certain: bool) -> None:
     numbers = "predict numbers with --kind regression, " if "regression" in KINDS else ""
     sure = "" if certain else ", or say --kind linear if they are classes"
     raise ValueError(f"{dataset.source}: {found}: {numbers}name another column with --target{sure}")
+
+
+def warn_of_spellings(dataset: Dataset) -> None:
+    """Say so where classes differ only in capitals, as "yes" and "Yes" do."""
+    import numpy as np
+
+    y = np.asarray(dataset.y)
+    if y.dtype.kind not in "OU":
+        return
+    spelled: dict[str, list[str]] = {}
+    for label in np.unique(y).tolist():
+        spelled.setdefault(str(label).casefold(), []).append(str(label))
+    alike = [" and ".join(map(repr, labels)) for labels in spelled.values() if len(labels) > 1]
+    if alike:
+        warn(
+            f"{dataset.source}: {', '.join(alike)} are classes of their own, which differ in "
+            "capitals only: spell them alike if they are the same"
+        )
+
+
+def warn_of_unknown_labels(unknown: list[str], known: list[str], source: str) -> None:
+    """Say so where rows are judged by labels that the model never gives."""
+    if unknown:
+        what = "label" if len(unknown) == 1 else "labels"
+        warn(
+            f"{source}: the model ({_some(known)}) does not know the {what} {_some(unknown)}: such "
+            "rows count as wrong"
+        )
+
+
+def _some(labels: list[str]) -> str:
+    return ", ".join(labels[:SHOWN]) + ", ..." * (len(labels) > SHOWN)
 
 
 def warn_of_scales(dataset: Dataset) -> None:

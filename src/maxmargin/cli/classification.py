@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxmargin.cli import measures, rows
+from maxmargin.cli import checks, measures, rows
 from maxmargin.cli.fitting import Evaluation, Table, labels_of
 from maxmargin.metrics.labelling import roc_area
 from maxmargin.metrics.named import HeldOut
@@ -55,8 +55,10 @@ def held_out(model: Any, dataset: Dataset, threads: int | None) -> HeldOut:
 
 def counted(model: Any, dataset: Dataset, predicted: np.ndarray) -> Scores:
     """Predictions (positions in the model's classes) beside the labels of the data."""
-    truth = rows.label_names(labels_of(dataset))
-    return measures.confusion(truth, predicted, rows.label_names(model.classes), dataset.weight)
+    truth, known = rows.label_names(labels_of(dataset)), rows.label_names(model.classes)
+    scores = measures.confusion(truth, predicted, known, dataset.weight)
+    checks.warn_of_unknown_labels(scores.labels[len(known) :], known, dataset.source)
+    return scores
 
 
 def class_facts(scores: Scores, model: Any, dataset: Dataset) -> dict:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from maxmargin.data.store.store import StoreSource
 
 STORED = {"csr": "sparse rows", "dense": "dense rows", "strings": "strings"}
-MOST_SHOWN = 20  # classes in a table for people; --json has them all
+MOST_SHOWN = 20  # classes or columns in a table for people; --json has them all
+ROLES = ("target", "weight", "qid")
 
 
 WEIGHTS = Option("--weights", "The N largest weights of a linear model.", int, metavar="N", least=1)
@@ -52,7 +53,7 @@ def info(
     if choices.json:
         print_json(facts)
     else:
-        print_facts(path, {name.replace("_", " "): _text(item) for name, item in facts.items()})
+        print_facts(path, {name.replace("_", " "): _told(item) for name, item in facts.items()})
 
 
 def about_model(model: Any) -> dict:
@@ -245,15 +246,30 @@ def _weight(told: dict) -> str:
     return f"{told['weight']:+12.6g}  {of}{told['feature']}"
 
 
-def _column(told: dict) -> str:
-    return f"{told['name']} ({told['kind']}, features: {told['features']})"
+def _told(value: object) -> str:
+    """A fact for people: what was done to columns begins with each one's name."""
+    if not isinstance(value, dict) or "columns" not in value:
+        return _text(value)
+    columns: list[dict[str, Any]] = value["columns"]
+    lines = [
+        f"{_line(c['name'])}: {c['kind']}, {c['features']} feature{'s' * (c['features'] > 1)}"
+        for c in columns[:MOST_SHOWN]
+    ]
+    if len(columns) > MOST_SHOWN:
+        lines.append(f"... {len(columns) - MOST_SHOWN} columns more")
+    lines += [f"{_line(name)}: left out, {why}" for name, why in value["left_out"].items()]
+    return "\n".join(lines + [f"{_line(value[r])}: the {r}" for r in ROLES if r in value])
+
+
+def _line(name: str) -> str:
+    return " ".join(name.split())
 
 
 def _text(value: object) -> str:
     if isinstance(value, dict):
         return "\n".join(f"{name} = {_text(item)}" for name, item in value.items())
     if isinstance(value, list) and value and isinstance(value[0], dict):
-        return "\n".join(_weight(item) if "weight" in item else _column(item) for item in value)
+        return "\n".join(_weight(item) for item in value)
     if isinstance(value, list):
         shown = [
             f"{item[0]} ({item[1]})" if isinstance(item, list) else _text(item)

@@ -242,7 +242,7 @@ def _profiles(
                 if options.kinds.get(name) != "drop":
                     check_type(name, type_of(column), place.name)
                 profiles[name] = Profile(type_of(column))
-            if options.kinds.get(name) in (None, "date"):
+            if options.kinds.get(name) in (None, "date", "number"):
                 profiles[name].add(column)
     if not rows:
         raise DataError(f"{place.name}: found no rows; expected at least one")
@@ -257,7 +257,7 @@ def _stats(
     readers: dict[str, NumberColumn] = {}
     for name, kind in kinds.items():
         if kind in NumberColumn.kinds:
-            formats = profiles[name].formats() if kind == "date" else ()
+            formats = profiles[name].formats_of(kind)
             stats[name], readers[name] = NumberStats(), NumberColumn(name, kind, formats=formats)
         elif kind == "category":
             stats[name] = CategoryStats()
@@ -288,8 +288,7 @@ def _column(name: str, kind: str, profile: Profile, stats: Any, options: Options
             return "no value in any row"
         if stats.row_numbers and stats.rows > 2 and name not in options.kinds:
             return "numbers the rows"
-        formats = profile.formats() if kind == "date" else ()
-        number = stats.column(name, kind, formats)
+        number = stats.column(name, kind, profile.formats_of(kind))
         return number if number.width else "the same value in every row"
     category = stats.column(name, options.min_count, options.max_categories)
     if not category.values:

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from maxmargin.data.encoding.numerals import WAYS, also_comma, number_written
 from maxmargin.data.encoding.values import (
     DATE_FORMATS,
     TRUTH,
-    _number,
     distinct,
     is_date,
     is_number,
     is_text,
+    number_of,
     parse_dates,
 )
 from maxmargin.data.formats.text_columns import text_column
@@ -24,6 +25,8 @@ MOST_ALIKE = 0.9  # share of values that make a column of text one of numbers, o
 LONG = 2.0  # words a value has on average where mostly different values are text
 MOST_DISTINCT = 100_000  # different values that are told apart
 MOST_FORMATS = 3  # of dates in one column
+FEW_WORDS = 3  # among numbers they stand for missing ones ("unknown"), however often
+MANY_NUMBERS = 20  # different ones, beside which words are that
 
 
 @dataclass
@@ -32,10 +35,13 @@ class Profile:
 
     type: pa.DataType
     known: int = 0
-    numbers: int = 0
+    numbers: int = 0  # as programs write them
     truths: int = 0
     words: int = 0
     seen: set[str] = field(default_factory=set)
+    # written[w]: rows with a number in way w of writing; words_of[w]: some values that are none
+    written: dict[str, int] = field(default_factory=lambda: dict.fromkeys(WAYS, 0))
+    words_of: dict[str, set[str]] = field(default_factory=lambda: {way: set() for way in WAYS})
     # dates[f, g]: rows whose date is in format g, but not in f; dates[f, f]: rows in format f
     dates: np.ndarray = field(default_factory=lambda: np.zeros((len(DATE_FORMATS),) * 2, np.int64))
 
@@ -54,14 +60,24 @@ class Profile:
             self.words += count * (value.count(" ") + 1)
             if value.lower() in TRUTH:
                 self.truths += count
-            elif not np.isnan(_number(value)):
+            elif not np.isnan(number_of(value)):
                 self.numbers += count
+                self._look_at_writing(value, count, (True, also_comma(value)))
             else:
                 rest.append(value)
                 rest_counts.append(count)
+                fits = tuple(not np.isnan(number_written(value, way)) for way in WAYS)
+                self._look_at_writing(value, count, fits)
             if len(self.seen) < MOST_DISTINCT:
                 self.seen.add(value)
         self._look_for_dates(rest, np.array(rest_counts))
+
+    def _look_at_writing(self, value: str, count: int, fits: tuple[bool, ...]) -> None:
+        for way, fit in zip(WAYS, fits):
+            if fit:
+                self.written[way] += count
+            elif len(self.words_of[way]) <= FEW_WORDS:
+                self.words_of[way].add(value)
 
     def _look_for_dates(self, texts: list[str], counts: np.ndarray) -> None:
         short = [any(c.isdigit() for c in text[:24]) and len(text) < 40 for text in texts]
@@ -72,6 +88,26 @@ class Profile:
         if fits.any():
             only = (fits[None, :, :] & ~fits[:, None, :]) @ counts
             self.dates += only + np.diag(fits @ counts)
+
+    def formats_of(self, kind: str) -> tuple[str, ...]:
+        """How the values of a column of dates or numbers are written."""
+        if kind == "date":
+            return self.formats()
+        return self.writing() if kind == "number" else ()
+
+    def writing(self) -> tuple[str, ...]:
+        """How numbers are written, if that is not as programs do it."""
+        way = max(WAYS, key=lambda way: self.written[way])  # the first of equals
+        return (way,) if self.written[way] > self.numbers else ()
+
+    def _is_of_numbers(self) -> bool:
+        """Whether values are numbers, but for a few or for a word that stands for missing ones."""
+        if max(self.numbers, *self.written.values()) >= MOST_ALIKE * self.known:
+            return True
+        way = next(iter(self.writing()), WAYS[0])
+        words = len(self.words_of[way])
+        several = len(self.seen) - words >= MANY_NUMBERS
+        return several and words <= FEW_WORDS and 2 * self.written[way] >= self.known
 
     def formats(self) -> tuple[str, ...]:
         """The fewest formats, the most frequent first, in which all dates are written."""
@@ -111,6 +147,8 @@ class Profile:
             return "number"
         if self._dated() >= MOST_ALIKE * self.known:
             return "date"
+        if self._is_of_numbers():
+            return "number"
         many = len(self.seen) > self.known / 2 or len(self.seen) >= MOST_DISTINCT
         if many and self.words >= LONG * self.known:
             return "text"

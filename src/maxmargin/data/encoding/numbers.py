@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from maxmargin.data.encoding.entries import Entries
+from maxmargin.data.encoding.numerals import WAYS
 from maxmargin.data.encoding.values import as_days, as_numbers
 
 MOSTLY_ZERO = 0.5  # more than this share of zeros
@@ -35,7 +36,8 @@ class NumberColumn:
     indicator : bool
         Whether there were missing values.
     formats : tuple of str
-        How dates are written, where the table has them as text.
+        How dates are written, where the table has them as text, and numbers, where that is not as
+        programs do it.
     fill : float
         Entries a row has, about.
     """
@@ -61,7 +63,8 @@ class NumberColumn:
 
     def numbers(self, column: pa.Array) -> tuple[np.ndarray, np.ndarray | None]:
         """Values before scaling, and which rows hold words that are none."""
-        return as_days(column, self.formats) if self.kind == "date" else as_numbers(column)
+        read = as_days if self.kind == "date" else as_numbers
+        return read(column, self.formats)
 
     def entries(self, column: pa.Array) -> Entries:
         numbers, words = self.numbers(column)
@@ -89,6 +92,8 @@ class NumberColumn:
         scaled = f"{how}divided by {self.scale:g}" if how or self.scale != 1 else "0 or 1"
         if self.kind == "date":
             scaled = "in days, " + scaled
+        elif self.formats:
+            scaled = f"written as {self.formats[0]}, {scaled}"
         return "; ".join(filter(None, (scaled, missing)))
 
     def packed(self) -> dict[str, Any]:
@@ -168,7 +173,11 @@ class NumberStats:
         """The encoder these numbers ask for."""
         known = self.rows - self.missing
         varies = known > 0 and self.low < self.high
-        about: dict[str, Any] = {"varies": varies, "indicator": self.missing > 0}
+        about: dict[str, Any] = {
+            "varies": varies,
+            "indicator": self.missing > 0,
+            "formats": formats,
+        }
         if kind == "boolean" or not varies:
             return NumberColumn(name, kind, fill=float(varies), **about)
         if self.zeros > MOSTLY_ZERO * known:
@@ -181,7 +190,7 @@ class NumberStats:
         scale = _positive(math.sqrt(max(self.squares / known - mean * mean, 0.0)))
         places = DIGITS - 1 - math.floor(math.log10(scale))
         centre = round(self.shift + mean, places)
-        return NumberColumn(name, kind, centre, scale, formats=formats, **about)
+        return NumberColumn(name, kind, centre, scale, **about)
 
 
 def _positive(scale: float) -> float:
@@ -202,6 +211,8 @@ def unpack_number(packed: dict[str, Any]) -> NumberColumn:
         raise ValueError("its encoding does not say what a number becomes")
     if not isinstance(formats, list) or not all(isinstance(text, str) for text in formats):
         raise ValueError("its encoding has date formats that are no text")
+    if packed["kind"] == "number" and formats not in ([], *([way] for way in WAYS)):
+        raise ValueError(f"its encoding has numbers written as {formats}; expected {WAYS}")
     centre, scale = float(packed["centre"]), float(packed["scale"])
     return NumberColumn(
         packed["name"], packed["kind"], centre, scale, varies, indicator, tuple(formats)

@@ -16,8 +16,10 @@ import pyarrow.parquet
 from maxmargin.data.cpus import granted_cpus
 from maxmargin.data.dataset import Dataset
 from maxmargin.data.encoding.columns_in import Batch
+from maxmargin.data.encoding.encoding import Column as EncodedColumn
 from maxmargin.data.encoding.encoding import Options, TableEncoding, batches_of, fit
 from maxmargin.data.encoding.leakage import warn_of_leakage
+from maxmargin.data.encoding.numbers import NumberColumn
 from maxmargin.data.encoding.places import DataWarning, Place
 from maxmargin.data.errors import DataError
 from maxmargin.data.formats.columns import Column, Roles, Wanted, choose
@@ -236,7 +238,7 @@ def _read_csv(
     encoding: TableEncoding | None,
     watch: Watch | None,
 ) -> TableFile:
-    text = CsvText(content.name, content, wanted)
+    text = CsvText(content.name, content, wanted, name_all=True)
     schema = text.schema()
     names, renamed = schema.names, {}
     if encoding is not None and not text.has_names:
@@ -245,7 +247,7 @@ def _read_csv(
     roles = roles_of(content.name, names, wanted, encoding, text.likely_targets(names))
     types = column_types(schema, replace(roles, features=[]), pa.float32().to_pandas_dtype())
     if encoding is not None:
-        types |= {c.name: pa.string() for c in encoding.columns if c.kind in AS_TEXT}
+        types |= {c.name: pa.string() for c in encoding.columns if _as_text(c)}
     back = {new: old for old, new in renamed.items()}
     if watch is not None:
         watch("reading", 0.0)  # the beginning of the text was looked at before
@@ -256,6 +258,12 @@ def _read_csv(
         table = table.set_column(at, roles.target, labels_as_numbers(table.column(at)))
     place = Place(content.name, text.line_of_row)
     return TableFile(table, roles, place, text.has_names, content.packed)
+
+
+def _as_text(column: EncodedColumn) -> bool:
+    """Whether values are to be read as they are written: "1.234" may be a thousand and more."""
+    written = isinstance(column, NumberColumn) and column.kind == "number" and column.formats
+    return column.kind in AS_TEXT or bool(written)
 
 
 def names_by_position(names: list[str], encoding: TableEncoding) -> dict[str, str]:

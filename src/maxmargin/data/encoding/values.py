@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maxmargin.data.encoding.numerals import COMMA, number_written, plain_number
 from maxmargin.data.errors import DataError
 from maxmargin.data.formats.text_columns import text_column
 
@@ -109,38 +110,45 @@ def _text(value: Any) -> str | None:
     return None if text.lower() in MISSING else text
 
 
-def as_numbers(column: pa.Array) -> tuple[np.ndarray, np.ndarray | None]:
-    """Numbers of a column, NaN where there is none, and which rows hold words instead (or None)."""
+def as_numbers(
+    column: pa.Array, formats: tuple[str, ...] = ()
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Numbers of a column, NaN where there is none, and which rows hold words instead (or None).
+
+    `formats` tells how they are written where that is not as programs do it.
+    """
     kind = type_of(column)
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan), None
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if is_text(kind):
-        return _parsed(column)
+        return _parsed(column, formats[0] if formats else None)
     if is_date(kind):
         return _days(column), None
     return column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), None
 
 
-def _parsed(column: pa.Array) -> tuple[np.ndarray, np.ndarray | None]:
+def _parsed(column: pa.Array, way: str | None) -> tuple[np.ndarray, np.ndarray | None]:
     try:
-        return column.cast(pa.float64()).to_numpy(zero_copy_only=False), None
+        if way != COMMA:
+            return column.cast(pa.float64()).to_numpy(zero_copy_only=False), None
     except pa.ArrowInvalid:
-        found = distinct(column)
-    numbers = np.array([_number(value) for value in found.values] + [np.nan])
+        pass
+    found = distinct(column)
+    numbers = np.array([number_of(value, way) for value in found.values] + [np.nan])
     words = np.array([value is not None for value in found.values] + [False]) & np.isnan(numbers)
     is_word = words[found.codes]
     return numbers[found.codes], is_word if is_word.any() else None
 
 
-def _number(value: str | None) -> float:
-    if value is None or "_" in value:
+def number_of(value: str | None, way: str | None = None) -> float:
+    """A text as a number, written as programs do it or in one of `WAYS`; NaN if it is none."""
+    if value is None:
         return np.nan
-    try:
-        return TRUTH[value.lower()] if value.lower() in TRUTH else float(value)
-    except ValueError:
-        return np.nan
+    if value.lower() in TRUTH:
+        return TRUTH[value.lower()]
+    return plain_number(value) if way is None else number_written(value, way)
 
 
 def as_days(column: pa.Array, formats: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray | None]:

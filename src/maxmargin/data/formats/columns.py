@@ -126,8 +126,24 @@ def _column(
     is_position = isinstance(wanted, int) or (not named and _is_position(wanted))
     if is_position and -len(names) <= int(wanted) < len(names):
         return names[int(wanted)]
-    have = f"one of {_some(names)}" if named else f"a position from 0 to {len(names) - 1}"
-    raise DataError(f"{name}: found no {option} column {wanted!r}; expected {have}")
+    if not named:
+        raise DataError(
+            f"{name}: found no {option} column {wanted!r}, as the first line has no names; "
+            f"expected a position from 0 to {len(names) - 1} (-1 is the last), or a line of names"
+        )
+    raise DataError(
+        f"{name}: found no {option} column {wanted!r}; expected one of {_some(names)}"
+        f"{_meant(str(wanted), names)}"
+    )
+
+
+def _meant(wanted: str, names: list[str]) -> str:
+    """The name that was probably meant, if there is one."""
+    from difflib import get_close_matches  # slow to import, and needed where something is wrong
+
+    plain = {name.strip("'\" ").lower(): name for name in reversed(names)}
+    close = get_close_matches(wanted.lower(), plain, 1)
+    return f"; did you mean {plain[close[0]]!r}?" if close else ""
 
 
 def _target_by_name(name: str, columns: list[str]) -> str:

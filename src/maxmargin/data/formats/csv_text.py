@@ -48,7 +48,7 @@ _WIDTH = re.compile(r"CSV parse error: (?:Row #(\d+): )?Expected (\d+) columns, 
 
 
 def read_csv(content: Content, wanted: Wanted, *, dtype: np.dtype, threads: int) -> Dataset:
-    """The rows of comma-, semicolon- or tab-separated text, with or without a line of names."""
+    """The rows of text with commas, semicolons, tabs or bars, with or without a line of names."""
     text = CsvText(content.name, content, wanted)
     schema = text.schema()
     roles = choose(content.name, schema.names, wanted, text.likely_targets(schema.names))
@@ -109,7 +109,9 @@ def labels_as(column: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> Any:
 class CsvText:
     """CSV text together with what its first line tells."""
 
-    def __init__(self, name: str, content: Content, wanted: Wanted) -> None:
+    def __init__(
+        self, name: str, content: Content, wanted: Wanted, name_all: bool = False
+    ) -> None:
         self.name, self.content = name, content
         line = first_lines(content, 1)
         if not line:
@@ -122,7 +124,9 @@ class CsvText:
         self.has_names = any(field.lower() in known for field in fields) or all(
             word or not field for word, field in zip(self.words, fields)
         )
-        self._trims = self.has_names and fields != raw and _is_record(line[0])
+        if name_all and self.has_names:  # row names of R and pandas have no name themselves
+            self.fields = _named(fields)
+        self._renames = self.has_names and self.fields != raw and _is_record(line[0])
         self._before = lines_before(content)
 
     def likely_targets(self, names: list[str]) -> list[str] | None:
@@ -143,7 +147,7 @@ class CsvText:
                 block_size=max(_BLOCK, longest_line(_BLOCK)),
                 use_threads=threads > 1,
                 autogenerate_column_names=not self.has_names,
-                **(given if self._trims else {}),
+                **(given if self._renames else {}),
             ),
             "parse_options": pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
         }
@@ -241,6 +245,11 @@ def _fields(line: str, delimiter: str) -> list[str]:
         return next(csv.reader([line], delimiter=delimiter))
     except csv.Error:  # what is no CSV is said where it is read
         return line.split(delimiter)
+
+
+def _named(fields: list[str]) -> list[str]:
+    """Names for all columns: those without one are called by their place."""
+    return [field or f"column {at}" for at, field in enumerate(fields, 1)]
 
 
 def _is_record(line: str) -> bool:

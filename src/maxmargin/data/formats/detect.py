@@ -23,6 +23,11 @@ def lines_before(content: Content) -> int:
 
 
 def delimiter_of(line: str) -> str | None:
-    """The delimiter that cuts a line into most fields, if any does."""
+    """The delimiter that cuts a line into most fields, if any does.
+
+    A bar after a blank begins a namespace of Vowpal Wabbit, and is none.
+    """
     best = max(",;\t", key=line.count)
-    return best if best in line else None
+    if best in line:
+        return best
+    return "|" if "|" in line and " |" not in line else None

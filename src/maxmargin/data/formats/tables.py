@@ -269,7 +269,7 @@ class Filled:
 
     def _missing(self, column: str, rows: list[int]) -> NoReturn:
         others = [str(self.first_row + row + 1) for row in rows[1:10]] + ["..."] * (len(rows) > 10)
-        more = f"; also in row {', '.join(others)}" * bool(others)
+        more = f"; also in row{'s' * (len(others) > 1)} {', '.join(others)}" * bool(others)
         told = "found no value; expected a number or label; fill in or drop the row"
         self._fail(column, rows[0], told + more)
 

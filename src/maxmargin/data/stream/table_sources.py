@@ -271,10 +271,10 @@ class ArrowSource(TableSource):
 class _CsvStream(CsvText):
     """CSV text that is read as a stream, unpacked on the way."""
 
-    def __init__(self, path: str, wanted: Wanted) -> None:
+    def __init__(self, path: str, wanted: Wanted, name_all: bool) -> None:
         with Unpacked(path) as stream:
             head = np.frombuffer(stream.read(HEAD), np.uint8)
-        super().__init__(path, Content(path, head), wanted)
+        super().__init__(path, Content(path, head), wanted, name_all)
 
     def reader(self) -> Any:
         return pa.PythonFile(Unpacked(self.name), "r")
@@ -290,7 +290,7 @@ class CsvSource(TableSource):
 
     @cached_property
     def _csv(self) -> _CsvStream:
-        return _CsvStream(self.name, self._wanted)
+        return _CsvStream(self.name, self._wanted, self._any_columns)
 
     @cached_property
     def _schema(self) -> pa.Schema:

@@ -1,0 +1,112 @@
+"""What people's files are like, and what is said about them."""
+
+import numpy as np
+import pytest
+
+N = 60
+DISK = pytest.mark.parametrize("more", [(), ("--from-disk",)], ids=["memory", "disk"])
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    """Writes p.csv: a name line and rows of text, all of the same separator."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(names, rows, separator=",", name="p.csv"):
+        lines = [separator.join(map(str, row)) for row in ([names] if names else []) + rows]
+        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    return write
+
+
+def people(spent="{:.2f}"):
+    rng = np.random.default_rng(0)
+    rows = []
+    for _ in range(N):
+        amount = rng.exponential(900.0)
+        bought = "yes" if amount > 500 else "no"
+        rows.append((rng.choice(["Rome", "Oslo"]), spent.format(amount), bought))
+    return rows
+
+
+NAMES = ("city", "spent", "bought")
+
+
+@DISK
+@pytest.mark.parametrize("style", ["point", "comma", "money", "per cent"])
+def test_numbers_as_people_write_them_are_numbers(run, write, style, more):
+    rows = people()
+    if style == "comma":
+        rows = [(c, s.replace(".", ","), b) for c, s, b in rows]
+    rows = [(c, {"money": f"${s}", "per cent": f"{s} %"}.get(style, s), b) for c, s, b in rows]
+    write(NAMES, rows, ";")
+    outcome = run("train", "p.csv", "m", "--target", "bought", "-c", "100", *more)
+    assert outcome.exit_code == 0
+    way = {"point": "", "comma": "written as 1.234,56, "}.get(style, "written as 1,234.56, ")
+    assert f"spent  number     1 feature  {way}minus" in outcome.stderr
+    assert "accuracy 100.0000% (60 of 60)" in run("predict", "p.csv", "m", "--out", "p").stderr
+
+
+@DISK
+def test_row_names_without_a_name_are_left_out(run, write, more):
+    write(('""', *NAMES), [(j + 1, *row) for j, row in enumerate(people())])
+    outcome = run("train", "p.csv", "m", "--target", "bought", *more)
+    assert "column 1  left out              numbers the rows" in outcome.stderr
+    predicted = run("predict", "p.csv", "m")
+    assert len(predicted.stdout.split()) == N and "ignored" not in predicted.stderr
+
+
+def test_columns_may_be_parted_by_bars(run, write):
+    write(NAMES, people(), "|")
+    assert run("train", "p.csv", "m", "--target", "bought").exit_code == 0
+
+
+def test_a_bar_of_vowpal_wabbit_parts_no_columns(run, write):
+    write(None, [("1 |f a:1 b:2",), ("-1 |f a:2",)])
+    assert "expected svmlight text" in run("train", "p.csv", "m").stderr
+
+
+@pytest.mark.parametrize("typed", ["bougth", "BOUGHT", "'bought"])
+def test_a_misspelled_target_is_answered_with_the_right_name(run, write, typed):
+    write(NAMES, people())
+    said = run("train", "p.csv", "m", "--target", typed).stderr
+    assert "expected one of 'city', 'spent', 'bought'; did you mean 'bought'?" in said
+
+
+def test_a_name_in_a_file_without_names_is_answered_with_positions(run, write):
+    write(None, people())
+    said = run("train", "p.csv", "m", "--target", "bought").stderr
+    assert "the first line has no names; expected a position from 0 to 2 (-1 is the last)" in said
+
+
+def test_the_column_that_was_taken_is_the_one_that_is_told(run, write):
+    write(None, people())
+    assert "labels were taken from the first column," in run("train", "p.csv", "m").stderr
+    write(None, [(len(city), spent, bought) for city, spent, bought in people()])
+    assert "taken from the only column of words" in run("train", "p.csv", "m2").stderr
+
+
+def test_labels_that_differ_in_capitals_only_are_pointed_out(run, write):
+    rows = people()
+    rows[3] = ("Rome", "900", "Yes")
+    write(NAMES, rows)
+    said = run("train", "p.csv", "m", "--target", "bought").stderr
+    assert "'Yes' and 'yes' are classes of their own, which differ in capitals only" in said
+
+
+def test_labels_that_the_model_never_gives_are_named(run, write):
+    write(NAMES, people())
+    run("train", "p.csv", "m", "--target", "bought")
+    assert "does not know" not in run("evaluate", "p.csv", "m").stderr
+    write(NAMES, [(city, spent, bought == "yes") for city, spent, bought in people()])
+    said = run("evaluate", "p.csv", "m").stderr
+    assert "the model (no, yes) does not know the labels False, True: such rows count as" in said
+
+
+def test_info_tells_what_becomes_of_each_column(run, write):
+    write((*NAMES, "same"), [(*row, "x") for row in people()])
+    run("train", "p.csv", "m", "--target", "bought")
+    text = run("info", "m").stdout
+    for line in ("city: category, 2 features", "spent: number, 1 feature", "bought: the target"):
+        assert line in text
+    assert "same: left out, the same value in every row" in text
