@@ -33,8 +33,8 @@ from maxmargin import KernelSVC, KernelSVCCV, _core
 from maxmargin.solvers.kernel import gram as kernels
 from maxmargin.solvers.kernel import grid as kernel_grid
 from maxmargin.solvers.kernel.gram import Kernel
+from maxmargin.solvers.kernel.path import BinaryProblem, Method, RegularisationPath
 from maxmargin.solvers.kernel.sources import MatrixSource
-from maxmargin.solvers.kernel.two_variable import BinaryProblem, Line, Method
 
 TOL = 1e-3  # epsilon of the paper, and LIBSVM's default
 POOL = _core.Pool(1)
@@ -55,13 +55,13 @@ def widths(found: Set, count: int):
 
 
 def run_line(found: Set, source: MatrixSource, method: Method, Cs: np.ndarray) -> tuple[int, float]:
-    """Iterations and CPU seconds of a line of C, from the matrix on."""
+    """Iterations and CPU seconds of a path of C, from the matrix on."""
     began = time.process_time()
-    line = Line(BinaryProblem(source, found.y, np.ones(found.n)), method, POOL)
+    path = RegularisationPath(BinaryProblem(source, found.y, np.ones(found.n)), method, POOL)
     for C in Cs:
-        line.start(C)
-        line.run(TOL)
-    return line.core.iterations, time.process_time() - began
+        path.start(C)
+        path.run(TOL)
+    return path.core.iterations, time.process_time() - began
 
 
 def over_grid(found: Set, size: int, methods: dict[str, Method]) -> dict[str, dict[str, float]]:

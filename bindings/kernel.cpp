@@ -3,7 +3,7 @@
 #include "common.hpp"
 #include "kernel/columns.hpp"
 #include "kernel/functions.hpp"
-#include "kernel/pull.hpp"
+#include "kernel/mean_shift.hpp"
 #include "kernel/rows.hpp"
 #include "kernel/starts.hpp"
 #include "kernel/two_variable.hpp"
@@ -37,10 +37,10 @@ MatrixView square_view(const Array& K) {
 }
 
 template <class Value>
-void define_pull(nb::module_& m) {
+void define_mean_shift(nb::module_& m) {
   using Matrix = nb::ndarray<const Value, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
   m.def(
-      "gaussian_pull",
+      "mean_shift",
       [](double gamma, Matrix points, In<double> norms, In<double> weights, Matrix b, Out<double> f,
          OutMatrix<double> s, Pool& pool) {
         check_length(norms.shape(0), points.shape(0), "norms");
@@ -49,10 +49,10 @@ void define_pull(nb::module_& m) {
         check_length(f.shape(0), b.shape(0), "f");
         check_length(s.shape(0), b.shape(0), "s");
         check_length(s.shape(1), b.shape(1), "the rows of s");
-        gaussian_pull(gamma,
-                      WeightedPoints<Value>{points.data(), norms.data(), weights.data(),
-                                            points.shape(0), points.shape(1)},
-                      b.data(), b.shape(0), f.data(), s.data(), pool);
+        mean_shift(gamma,
+                   WeightedPoints<Value>{points.data(), norms.data(), weights.data(),
+                                         points.shape(0), points.shape(1)},
+                   b.data(), b.shape(0), f.data(), s.data(), pool);
       },
       Release(), nb::arg("gamma"), nb::arg("points").noconvert(), nb::arg("norms"),
       nb::arg("weights"), nb::arg("b").noconvert(), nb::arg("f").noconvert(),
@@ -151,8 +151,8 @@ void bind_functions(nb::module_& m) {
       Release(), nb::arg("function"), nb::arg("rows"), nb::arg("norms"), nb::arg("points"),
       nb::arg("point_norms"), nb::arg("out").noconvert(), nb::arg("pool"),
       "out[q, i] = k(x_i, points[q])");
-  define_pull<float>(m);
-  define_pull<double>(m);
+  define_mean_shift<float>(m);
+  define_mean_shift<double>(m);
   m.def(
       "fill_symmetric",
       [](const KernelFunction& k, OutMatrix<double> products, std::size_t row, std::size_t column,

@@ -23,7 +23,7 @@ from benchmarks.papers.items import (
 from maxmargin import KernelSVC, LinearSVC, SparseKernelSVC, _core
 from maxmargin.solvers.kernel.gram import Kernel
 from maxmargin.solvers.subspace.basis_choice import choice_of
-from maxmargin.solvers.subspace.preimages import Search
+from maxmargin.solvers.subspace.preimages import PreImageOptions
 from maxmargin.solvers.subspace.span import Subspace
 from maxmargin.solvers.subspace.subspace_pursuit import extend_basis
 
@@ -52,7 +52,7 @@ def reduced_set(split: tasks.Split, machine: KernelSVC, gamma: float, k: int) ->
     """Accuracy of the exact machine projected onto pre-images of what is left of it."""
     pool = _core.Pool(1)
     subspace = Subspace(split.X, Kernel("rbf", gamma), k, pool)
-    choice = choice_of("free", subspace, Search(), 0)
+    choice = choice_of("free", subspace, PreImageOptions(), 0)
     beta = np.zeros(subspace.n)
     beta[machine.support_] = machine.dual_coef_.ravel()
     while subspace.k < k and extend_basis(subspace, choice, beta) is not None:

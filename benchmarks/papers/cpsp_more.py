@@ -15,7 +15,7 @@ from maxmargin.problem import Settings
 from maxmargin.solvers.kernel.gram import Kernel
 from maxmargin.solvers.subspace import subspace_pursuit
 from maxmargin.solvers.subspace.basis_choice import choice_of
-from maxmargin.solvers.subspace.preimages import Search
+from maxmargin.solvers.subspace.preimages import PreImageOptions
 from maxmargin.solvers.subspace.span import Subspace
 from maxmargin.solvers.subspace.subspace_pursuit import Pursuit
 
@@ -113,7 +113,7 @@ def as_printed(given: Given) -> Found:
         pool = _core.Pool(1)
         began = time.process_time()
         subspace = Subspace(split.X, Kernel("rbf", task.gamma), most, pool)
-        choice = choice_of("free", subspace, Search(), 0)
+        choice = choice_of("free", subspace, PreImageOptions(), 0)
         losses = [Hinge(split.y, task.C, pool)]
         [stage] = subspace_pursuit.solve(
             subspace, losses, choice, [most], Settings(tol=1e-3), True, pursuit

@@ -16,7 +16,7 @@ from benchmarks.papers.contents import SETS
 from benchmarks.papers.items import DIFFERS, HOLDS, Found, Given, Table, absent, item
 from maxmargin import KernelSVC, KernelSVCCV
 from maxmargin.solvers.kernel import grid as kernel_grid
-from maxmargin.solvers.kernel.two_variable import Method
+from maxmargin.solvers.kernel.path import Method
 
 SMALL = (
     "sonar",

@@ -17,7 +17,7 @@ from benchmarks.papers.no_offset import cold, more_neighbours, sets, size
 from maxmargin import KernelSVCCV
 from maxmargin.problem import C_from_lambda
 from maxmargin.solvers.kernel import grid as kernel_grid
-from maxmargin.solvers.kernel.two_variable import BinaryProblem, Line, Method
+from maxmargin.solvers.kernel.path import BinaryProblem, Method, RegularisationPath
 
 NEAREST = 1.05  # of the least cross-validated error
 WORKING = {"1D": -1, "1": 1, "2": 2, "3": 3, "7": 7, "16": 16, "32": 32, "64": 64, "519": 519}
@@ -30,13 +30,13 @@ def counts_on_grid(found: Set, count: int, method: Method) -> tuple[np.ndarray, 
     steps, spent = np.zeros((count, count)), np.zeros((count, count))
     for g, source in enumerate(kernel.widths(found, count)):
         problem = BinaryProblem(source, found.y, np.ones(found.n))
-        line, before = Line(problem, method, kernel.POOL), 0
+        path, before = RegularisationPath(problem, method, kernel.POOL), 0
         for c in range(count)[:: -1 if falling else 1]:
             began = time.process_time()
-            line.start(Cs[c])
-            line.run(kernel.TOL)
+            path.start(Cs[c])
+            path.run(kernel.TOL)
             spent[g, c] = 1e3 * (time.process_time() - began)
-            steps[g, c], before = line.core.iterations - before, line.core.iterations
+            steps[g, c], before = path.core.iterations - before, path.core.iterations
     return steps, spent
 
 

@@ -30,7 +30,7 @@ What the papers do otherwise is there for comparisons, below the estimators: no 
 | StreamSVM's eviction | `StreamPlan(..., rules=Rules(paper_eviction=True))` | [StreamSVM](streamsvm.md#eviction-and-stopping) |
 | StreamSVM's stopping rule M+ - M- | `Rules(spread=...)` | [StreamSVM](streamsvm.md#eviction-and-stopping) |
 | rules (7) and (9) of the no-offset paper | `KernelSVC(stopping="plain")`, `"clipped"` | [no offset](no-offset.md#figure-20) |
-| working sets, neighbours, starts | `two_variable.Method` | [no offset](no-offset.md#figures-2-to-4-8-11-and-14) |
+| working sets, neighbours, starts | `path.Method` | [no offset](no-offset.md#figures-2-to-4-8-11-and-14) |
 
 """
 

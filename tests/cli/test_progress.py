@@ -86,13 +86,13 @@ def test_a_search_tells_its_fold_and_C():
 def test_cells_and_grids_tell_how_many_are_done(clock):
     from maxmargin.solvers.kernel.grid import GridProgress
 
-    stage = Tried("searching", "folds of widths")
+    stage = Tried("searching", "(gamma, fold) pairs")
     stage.see(Progress(1, 0.0, 1.0, 0.0))  # of a single fit
     clock[0] += 4
     stage.see(GridProgress(2, 8, 4.0, 0.125, 1.0, 0.5))
     text = stage.text()
     assert " 25% " in text and text.endswith("12 s left")
-    assert "2 of 8 folds of widths  best error 12.50% at C 1, gamma 0.5" in text
+    assert "2 of 8 (gamma, fold) pairs  best error 12.50% at C 1, gamma 0.5" in text
 
 
 def test_reading_goes_by_bytes_and_then_by_encoded_rows(tmp_path, monkeypatch, clock):

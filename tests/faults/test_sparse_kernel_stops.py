@@ -12,7 +12,7 @@ CALLS = (
     "rmatvec",
     "inner",
     "axpby",
-    "gaussian_pull",
+    "mean_shift",
     "kernel_columns",
     "kernel_values",
 )

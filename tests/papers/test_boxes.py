@@ -11,8 +11,8 @@ from maxmargin.data.arrays import ArrayRows
 from maxmargin.losses import Hinge
 from maxmargin.problem import Settings
 from maxmargin.solvers.kernel.gram import Kernel
+from maxmargin.solvers.kernel.path import BinaryProblem, Method, RegularisationPath
 from maxmargin.solvers.kernel.sources import MatrixSource
-from maxmargin.solvers.kernel.two_variable import BinaryProblem, Line, Method
 from maxmargin.solvers.linear import bundle
 from maxmargin.solvers.subspace import subspace_pursuit
 from maxmargin.solvers.subspace.span import Subspace
@@ -71,11 +71,11 @@ def test_two_variable_steps_are_those_of_algorithm_2(C):
     X, y = points(n=12)
     K = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2)).astype(np.float32)
     problem = BinaryProblem(MatrixSource(K), y, np.ones(len(y)))
-    line = Line(problem, Method(working_set=0, cold="I0"), POOL)
-    line.start(C)
+    path = RegularisationPath(problem, Method(working_set=0, cold="I0"), POOL)
+    path.start(C)
     for expected in islice(plain.two_variable_steps(K.astype(float), y, C), 25):
-        line.core.run(0.0, 1)
-        np.testing.assert_allclose(line.beta, expected, rtol=1e-4, atol=1e-5 * C)
+        path.core.run(0.0, 1)
+        np.testing.assert_allclose(path.beta, expected, rtol=1e-4, atol=1e-5 * C)
 
 
 def test_visits_on_arrival_are_the_steps_of_the_trainer():

@@ -18,7 +18,7 @@ from maxmargin.solvers.streaming.rules import Rules
 from maxmargin.solvers.subspace import subspace_pursuit
 from maxmargin.solvers.subspace.basis_choice import choice_of
 from maxmargin.solvers.subspace.bounds import length_outside
-from maxmargin.solvers.subspace.preimages import Search
+from maxmargin.solvers.subspace.preimages import PreImageOptions
 from maxmargin.solvers.subspace.span import Subspace
 from maxmargin.solvers.subspace.subspace_pursuit import Pursuit
 from maxmargin.training.stream import StreamPlan, train_stream
@@ -84,7 +84,7 @@ def test_a_search_that_sorts_takes_the_same_steps():
 def pursue(pursuit, size=12, tol=1e-4, n=150):
     X, y = points(n)
     subspace = Subspace(X, Kernel("rbf", 0.5), size, POOL)
-    choice = choice_of("free", subspace, Search(), 0)
+    choice = choice_of("free", subspace, PreImageOptions(), 0)
     loss = Hinge(y, 1.0, POOL)
     [stage] = subspace_pursuit.solve(
         subspace, [loss], choice, [size], Settings(tol=tol), pursuit=pursuit

@@ -15,8 +15,9 @@ from maxmargin.problem import Settings, Status
 from maxmargin.solvers.kernel import exact, gram, two_variable
 from maxmargin.solvers.kernel.gram import Kernel
 from maxmargin.solvers.kernel.newton import solve_box
+from maxmargin.solvers.kernel.path import BinaryProblem, Method
 from maxmargin.solvers.kernel.sources import source_of
-from maxmargin.solvers.kernel.two_variable import BinaryProblem, Method, solve
+from maxmargin.solvers.kernel.two_variable import solve
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

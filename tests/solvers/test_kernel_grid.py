@@ -10,8 +10,9 @@ from maxmargin.solvers.kernel import gram as kernels
 from maxmargin.solvers.kernel import grid as kernel_grid
 from maxmargin.solvers.kernel.coding import OneVsOne, coding_of
 from maxmargin.solvers.kernel.gram import Kernel
+from maxmargin.solvers.kernel.path import BinaryProblem, Method
 from maxmargin.solvers.kernel.sources import source_of
-from maxmargin.solvers.kernel.two_variable import BinaryProblem, Method, solve
+from maxmargin.solvers.kernel.two_variable import solve
 
 POOL = _core.Pool(1)
 CS, GAMMAS = np.geomspace(0.02, 50, 5), np.array([0.05, 0.5, 5.0])
@@ -191,5 +192,5 @@ def test_an_unknown_coding_is_refused():
 def test_a_grid_holds_as_many_neighbours_as_are_asked_for():
     problem = grid_problem()
     for count in (5, 40):
-        found = kernel_grid.Search(problem, Settings(), Method(n_neighbours=count), 10**9, POOL)
-        assert found.shelf.neighbours.shape[1] > count
+        found = kernel_grid.GridSearch(problem, Settings(), Method(n_neighbours=count), 10**9, POOL)
+        assert found.matrices.neighbours.shape[1] > count

@@ -13,8 +13,9 @@ from maxmargin.solvers.kernel import gram as kernels
 from maxmargin.solvers.kernel import sources as kernel_sources
 from maxmargin.solvers.kernel.given import given_matrix
 from maxmargin.solvers.kernel.gram import Kernel
+from maxmargin.solvers.kernel.path import BinaryProblem, Method
 from maxmargin.solvers.kernel.sources import EARLY, CachedSource, PartialSource, source_of
-from maxmargin.solvers.kernel.two_variable import BinaryProblem, Method, solve
+from maxmargin.solvers.kernel.two_variable import solve
 
 POOL = _core.Pool(2)
 

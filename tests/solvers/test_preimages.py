@@ -8,8 +8,8 @@ from maxmargin import _core
 from maxmargin.solvers.kernel.gram import Kernel
 from maxmargin.solvers.subspace.basis_choice import choice_of
 from maxmargin.solvers.subspace.preimages import (
+    PreImageOptions,
     Residual,
-    Search,
     fixed_points,
     gradient_ascents,
     pre_image,
@@ -44,11 +44,11 @@ def test_values_are_inner_products_with_the_residual(kernel):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_pre_image_is_never_worse_than_its_start(kernel):
-    climb = fixed_points if kernel.name == "rbf" else gradient_ascents
+    ascend = fixed_points if kernel.name == "rbf" else gradient_ascents
     for seed in range(10):
         _, _, _, r = residual(kernel, basis=2, seed=seed)
         starts = r.some_rows(6, np.random.default_rng(seed))
-        ends = climb(r, starts, Search(iterations=20))
+        ends = ascend(r, starts, PreImageOptions(iterations=20))
         before, after = r.quotients(starts), r.quotients(ends)
         assert np.all(after >= before * (1 - 1e-9))
         assert after.max() > before.max()
@@ -58,14 +58,14 @@ def test_the_pre_image_of_one_point_is_that_point():
     X = np.array([[1.0, 2.0], [5.0, 5.0]])
     subspace = Subspace(X, Kernel("rbf", 0.5), 1, _core.Pool(1))
     r = Residual(subspace, sample_of(subspace, np.array([3.0, 0.0]), 10, np.random.default_rng(0)))
-    b, quotient = pre_image(r, Search(), np.random.default_rng(0))
+    b, quotient = pre_image(r, PreImageOptions(), np.random.default_rng(0))
     assert np.allclose(r.back(b), [1.0, 2.0])
     assert quotient == pytest.approx(9.0)
 
 
 def test_the_linear_pre_image_is_the_sum_itself():
     X, subgrad, _, r = residual(Kernel("linear"))
-    b, quotient = pre_image(r, Search(iterations=100), np.random.default_rng(0))
+    b, quotient = pre_image(r, PreImageOptions(iterations=100), np.random.default_rng(0))
     u = X.T @ subgrad
     cosine = r.back(b) @ u / np.linalg.norm(r.back(b)) / np.linalg.norm(u)
     assert abs(cosine) == pytest.approx(1.0, abs=1e-4)
@@ -103,7 +103,7 @@ def test_combinations_of_wide_rows_stand_for_vectors(scale):
     b = u[:, :300] @ X[span.rows] + u[:, 300:] @ vectors
     points = np.vstack([X[span.rows], vectors])
     weights = kernel_block(kernel, b, points) * span.v
-    f, target = span.pull(u)
+    f, target = span.mean_shift(u)
     scale_of_f = np.abs(weights).sum(axis=1).max()
     assert np.allclose(f, weights.sum(axis=1), atol=1e-5 * scale_of_f)
     assert np.allclose(span.quotients(u), weights.sum(axis=1) ** 2, atol=1e-4 * scale_of_f**2)
@@ -115,7 +115,7 @@ def test_combinations_of_wide_rows_stand_for_vectors(scale):
 
 def test_both_searches_of_wide_rows_find_the_same():
     *_, span, vectors = wide_residual()
-    ends = [pre_image(r, Search(), np.random.default_rng(2)) for r in (vectors, span)]
+    ends = [pre_image(r, PreImageOptions(), np.random.default_rng(2)) for r in (vectors, span)]
     assert ends[0][1] == pytest.approx(ends[1][1], rel=1e-3)
     assert np.allclose(vectors.back(ends[0][0]), span.back(ends[1][0]), atol=1e-2)
 
@@ -148,6 +148,6 @@ def test_a_vector_that_is_not_finite_is_refused():
 def test_kernels_without_pre_images_are_refused_with_what_to_do():
     subspace = Subspace(np.eye(3), Kernel("laplacian", 1.0), 1, _core.Pool(1))
     with pytest.raises(ValueError, match=r"laplacian.*basis='training'"):
-        choice_of("free", subspace, Search(), 0)
+        choice_of("free", subspace, PreImageOptions(), 0)
     with pytest.raises(ValueError, match="basis must be one of free"):
-        choice_of("random", subspace, Search(), 0)
+        choice_of("random", subspace, PreImageOptions(), 0)

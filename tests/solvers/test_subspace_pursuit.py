@@ -9,12 +9,12 @@ from maxmargin import _core, data
 from maxmargin.losses import Hinge
 from maxmargin.problem import Settings, Status
 from maxmargin.solvers.kernel.gram import Kernel, kernel_matrix
+from maxmargin.solvers.kernel.path import BinaryProblem, Method
 from maxmargin.solvers.kernel.sources import MatrixSource
-from maxmargin.solvers.kernel.two_variable import BinaryProblem, Method
 from maxmargin.solvers.kernel.two_variable import solve as solve_exactly
 from maxmargin.solvers.subspace import kernel_values, subspace_pursuit
 from maxmargin.solvers.subspace.basis_choice import choice_of
-from maxmargin.solvers.subspace.preimages import Search
+from maxmargin.solvers.subspace.preimages import PreImageOptions
 from maxmargin.solvers.subspace.span import Subspace
 from tests.solvers.brute_force import kernel_block
 
@@ -34,7 +34,7 @@ def pursue(X, y, sizes, C=10.0, kernel=RBF, basis="free", threads=1, seed=0, wei
     pool = _core.Pool(threads)
     cost = C * (np.ones(len(y)) if weights is None else weights)
     subspace = Subspace(X, kernel, max(sizes), pool)
-    choice = choice_of(basis, subspace, Search(), seed)
+    choice = choice_of(basis, subspace, PreImageOptions(), seed)
     settings = Settings(seed=seed, **more)
     return subspace, subspace_pursuit.solve(
         subspace, [Hinge(y, cost, pool)], choice, sizes, settings
@@ -79,7 +79,7 @@ def test_residual_norm_never_grows_when_a_vector_is_added(basis):
     K = kernel_block(RBF, X, X)
     pool = _core.Pool(1)
     subspace = Subspace(X, RBF, 25, pool)
-    choice = choice_of(basis, subspace, Search(), 0)
+    choice = choice_of(basis, subspace, PreImageOptions(), 0)
     before = subgrad @ K @ subgrad
     for _ in range(25):
         if subspace_pursuit.extend_basis(subspace, choice, subgrad) is None:
@@ -157,7 +157,7 @@ def test_several_problems_share_the_basis():
     pool = _core.Pool(1)
     subspace = Subspace(X, RBF, 8, pool)
     losses = [Hinge(y, 1.0, pool), Hinge(-y, 1.0, pool)]
-    choice = choice_of("free", subspace, Search(), 0)
+    choice = choice_of("free", subspace, PreImageOptions(), 0)
     [stage] = subspace_pursuit.solve(subspace, losses, choice, [8], Settings())
     first, second = (solution.certificate for solution in stage.solutions)
     assert first.status == second.status == Status.OPTIMAL

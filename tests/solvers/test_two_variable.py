@@ -9,8 +9,9 @@ from scipy.optimize import minimize
 from maxmargin import _core
 from maxmargin.problem import Settings, Status
 from maxmargin.solvers.kernel.gram import Kernel, neighbours_by_kernel
+from maxmargin.solvers.kernel.path import BinaryProblem, Method, RegularisationPath
 from maxmargin.solvers.kernel.sources import MatrixSource, source_of
-from maxmargin.solvers.kernel.two_variable import BinaryProblem, Line, Method, solve
+from maxmargin.solvers.kernel.two_variable import solve
 
 POOL = _core.Pool(1)
 WORKING_SETS = [-1, 0, 1, 2, 3, 4, 5, 7, 8, 16, 32, 64, 128, 256, 512, 515, 519, 1031, 2055]
@@ -156,25 +157,25 @@ def test_weights_equal_repetition():
 @pytest.mark.parametrize("rule", ["relative", "clipped", "plain"])
 def test_running_values_equal_recomputed_ones_after_every_step(kernel, working_set, rule):
     problem = problem_of(*points(40, 2), kernel=kernel)
-    line = Line(problem, Method(working_set=working_set, rule=rule, cold="I0"), POOL)
-    line.start(3.0)
+    path = RegularisationPath(problem, Method(working_set=working_set, rule=rule, cold="I0"), POOL)
+    path.start(3.0)
     K = problem.source.K.astype(np.float64)
     ceiling = 2.0 if rule == "clipped" else np.inf
-    W = dual_value(problem, line.beta, K)
+    W = dual_value(problem, path.beta, K)
     for _ in range(60):
-        gained = line.core.gained
-        end = line.run(1e-9, 1)
-        r = problem.y - K @ line.beta
-        T = -line.beta @ r
+        gained = path.core.gained
+        end = path.run(1e-9, 1)
+        r = problem.y - K @ path.beta
+        T = -path.beta @ r
         E = np.sum(3.0 * np.clip(problem.y * r, 0, ceiling))
-        assert np.allclose(line.r, r, atol=1e-9)
-        assert pytest.approx(T, abs=1e-8) == line.core.T
-        assert pytest.approx(T + E, abs=1e-8) == line.core.S
-        step, before = line.core.gained - gained, W
-        W = dual_value(problem, line.beta, K)
+        assert np.allclose(path.r, r, atol=1e-9)
+        assert pytest.approx(T, abs=1e-8) == path.core.T
+        assert pytest.approx(T + E, abs=1e-8) == path.core.S
+        step, before = path.core.gained - gained, W
+        W = dual_value(problem, path.beta, K)
         assert step >= 0
         assert W - before == pytest.approx(step, abs=1e-8)
-        assert np.all(line.beta * problem.y >= 0) and np.all(np.abs(line.beta) <= 3.0)
+        assert np.all(path.beta * problem.y >= 0) and np.all(np.abs(path.beta) <= 3.0)
         if end == _core.RunEnd.tolerance:
             break
 
@@ -199,35 +200,35 @@ def test_starts_recycle_the_residuals_exactly_and_end_at_the_same_optimum(cold, 
     X, y = points(80, 2, noise=1.0)
     problem = problem_of(X, y, s=random.uniform(0.5, 2.0, 80))
     K = problem.source.K.astype(np.float64)
-    line = Line(problem, Method(cold=cold, warm=warm), POOL)
+    path = RegularisationPath(problem, Method(cold=cold, warm=warm), POOL)
     Cs = np.geomspace(0.01, 100, 7)
     if warm in ("W5", "W6"):
         Cs = Cs[::-1]
     for C in Cs:
-        line.start(C)
-        assert np.allclose(line.r, y - K @ line.beta, atol=1e-7 * max(1, C))
-        assert np.all(np.abs(line.beta) <= np.abs(line.c) * (1 + 1e-12))
-        line.run(1e-6)
+        path.start(C)
+        assert np.allclose(path.r, y - K @ path.beta, atol=1e-7 * max(1, C))
+        assert np.all(np.abs(path.beta) <= np.abs(path.c) * (1 + 1e-12))
+        path.run(1e-6)
         afresh = solve(problem, C, Settings(tol=1e-6), POOL, Method(cold="I0"))
-        assert line.bounds()[1] == pytest.approx(afresh.certificate.dual, rel=1e-4)
+        assert path.bounds()[1] == pytest.approx(afresh.certificate.dual, rel=1e-4)
 
 
 def test_starts_that_need_growing_or_falling_C_say_so():
     problem = problem_of(*points(20))
     for warm, Cs in (("W2", (2.0, 1.0)), ("W4", (2.0, 1.0)), ("W6", (1.0, 2.0))):
-        line = Line(problem, Method(warm=warm), POOL)
-        line.start(Cs[0])
+        path = RegularisationPath(problem, Method(warm=warm), POOL)
+        path.start(Cs[0])
         with pytest.raises(ValueError, match=f"{warm} needs"):
-            line.start(Cs[1])
+            path.start(Cs[1])
 
 
 def test_the_kernel_rule_is_the_start_where_most_points_stay_at_it():
     problem = problem_of(*points(100, 2, noise=1.0))
     for C, at_bound in ((1e-3, True), (1e3, False)):
-        line = Line(problem, Method(), POOL)
-        line.start(C)
-        assert np.array_equal(line.beta, line.c) == at_bound
-        assert np.any(line.beta != 0) == at_bound
+        path = RegularisationPath(problem, Method(), POOL)
+        path.start(C)
+        assert np.array_equal(path.beta, path.c) == at_bound
+        assert np.any(path.beta != 0) == at_bound
 
 
 def test_unknown_starts_are_refused():
@@ -322,7 +323,7 @@ def test_an_indefinite_kernel_is_refused(K):
 
 def test_unknown_working_sets_are_refused():
     with pytest.raises(ValueError, match="working set 5000 is unknown"):
-        Line(problem_of(*points(20)), Method(working_set=5000), POOL)
+        RegularisationPath(problem_of(*points(20)), Method(working_set=5000), POOL)
 
 
 def test_inner_partners_alone_take_steps_in_two_variables():
@@ -337,7 +338,7 @@ def test_inner_partners_alone_take_steps_in_two_variables():
 
 def test_random_pairs_alone_move_two_variables():
     problem = problem_of(*points(60, 2))
-    line = Line(problem, Method(working_set=256, cold="I0"), POOL)
-    line.start(3.0)
-    line.run(1e-9, 1)
-    assert np.count_nonzero(line.beta) == 2
+    path = RegularisationPath(problem, Method(working_set=256, cold="I0"), POOL)
+    path.start(3.0)
+    path.run(1e-9, 1)
+    assert np.count_nonzero(path.beta) == 2

@@ -24,11 +24,11 @@ def printable(text: str) -> str:
 
 def fail(error: object) -> NoReturn:
     """One sentence on stderr, and exit code 1."""
-    told(error)
+    print_error(error)
     raise typer.Exit(1)
 
 
-def told(error: object) -> None:
+def print_error(error: object) -> None:
     """One sentence on stderr about what went wrong."""
     if isinstance(error, OSError) and error.strerror:
         error = f"{error.filename}: {error.strerror}" if error.filename else error.strerror

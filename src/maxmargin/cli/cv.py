@@ -67,7 +67,7 @@ def cv(
     grid = fitting.Grid(values_of(choices.Cs, "--Cs"), widths_of(choices.gammas), choices.folds)
     messages = Messages(choices.quiet)
     kernel = choices.kind == "kernel"
-    unit = "folds of widths" if choices.cells is None else "cells"
+    unit = "(gamma, fold) pairs" if choices.cells is None else "cells"
     stage = Tried("searching", unit) if kernel else Fitting(choices.tol)
     plan = machine.plan(choices, messages.callback(stage.see))
     outputs = Outputs([data], choices.force)

@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 from maxmargin import __version__
 from maxmargin.cli import convert, cv, demo, evaluate, export, info, predict, report, scale, train
 from maxmargin.cli.commands import declare
-from maxmargin.cli.console import fail, printable, told
+from maxmargin.cli.console import fail, print_error, printable
 from maxmargin.cli.liblinear import understood
 from maxmargin.cli.options import spelled
 from maxmargin.cli.streams import close_stdout, open_standard_streams
@@ -96,6 +96,6 @@ def main() -> None:
     except SystemExit as end:
         code = end.code
     except OSError as error:  # of --help and --version, which are no commands
-        told(error)
+        print_error(error)
         code = 1
     sys.exit(close_stdout(code if isinstance(code, int) else 0))

@@ -64,8 +64,8 @@ def predict(
     check_probabilities(kept, model, choices)
     if out != "-":
         outputs.Outputs([data, model], choices.force).check(out, _written(kept, table))
-    messages, told = Messages(choices.quiet), Told()
-    every = _predicted_pieces(kept, data, choices, messages, told)
+    messages, accuracy = Messages(choices.quiet), Accuracy()
+    every = _predicted_pieces(kept, data, choices, messages, accuracy)
     if table:
         from maxmargin.cli.tables_out import write_table
 
@@ -77,11 +77,11 @@ def predict(
         with writing(out) as write:
             for predictions in every:
                 write(_lines(predictions))
-    told.say(messages)
+    accuracy.say(messages)
 
 
 def _predicted_pieces(
-    model: Any, data: str, choices: Choices, messages: Messages, told: Told
+    model: Any, data: str, choices: Choices, messages: Messages, accuracy: Accuracy
 ) -> Iterator[Predictions]:
     """Predictions of all rows, some at a time; those of a file in memory while a line counts."""
     from maxmargin.cli import rows
@@ -91,14 +91,14 @@ def _predicted_pieces(
         some = Counting("predicting", 0, "rows")
         with messages.showing(some), fitting.warnings_as_messages():
             for piece in rows.pieces_for(model, data, choices, some):
-                yield _predicted(bare, piece, choices, told)
+                yield _predicted(bare, piece, choices, accuracy)
                 some.done += piece.X.shape[0]
         return
     dataset = rows.read_for_shown(model, data, choices, messages)
     stage = Counting("predicting", dataset.X.shape[0], "rows")
     with messages.showing(stage):
         for piece in rows.pieces_of(dataset):
-            yield _predicted(bare, piece, choices, told)
+            yield _predicted(bare, piece, choices, accuracy)
             stage.done += piece.X.shape[0]
 
 
@@ -132,7 +132,7 @@ def _written(model: Any, table: bool) -> Any:
     return outputs.predictions(None if classes is None else label_names(classes))
 
 
-def _predicted(model: Any, piece: Dataset, choices: Choices, told: Told) -> Predictions:
+def _predicted(model: Any, piece: Dataset, choices: Choices, accuracy: Accuracy) -> Predictions:
     needed = choices.scores or choices.threshold is not None
     predictions = kinds.machine_of(model).predict(model, piece.X, choices.threads, needed)
     if choices.threshold is not None and predictions.scores is not None:
@@ -144,7 +144,7 @@ def _predicted(model: Any, piece: Dataset, choices: Choices, told: Told) -> Pred
         probabilities = model.probabilities(piece.X, choices.threads)
         predictions = replace(predictions, probabilities=probabilities)
     if predictions.labels is not None and hasattr(model, "classes"):
-        told.add(model.classes, predictions.labels, piece)
+        accuracy.add(model.classes, predictions.labels, piece)
     return predictions
 
 
@@ -160,7 +160,7 @@ def check_probabilities(model: Any, path: str, choices: Choices) -> None:
         )
 
 
-class Told:
+class Accuracy:
     """How many predictions are right, if the file has labels that the model knows."""
 
     def __init__(self) -> None:

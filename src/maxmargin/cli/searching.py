@@ -1,4 +1,4 @@
-"""What `cv` shares between kinds: a search along C, and what it tells."""
+"""What `cv` shares between kinds: a search along C, and how it is reported."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from maxmargin.cli.options import Choices
     from maxmargin.data import Dataset
     from maxmargin.problem import Callback
-    from maxmargin.training.search import Search
+    from maxmargin.training.search import SearchResult
     from maxmargin.training.tasks import Task
 
 
@@ -36,7 +36,7 @@ def search_along_C(
         choices.tune_threshold,
         watch,
     )
-    return told(found, grid.folds, None if along is None else along.name)
+    return summary(found, grid.folds, None if along is None else along.name)
 
 
 def scoring_of(name: str | None) -> Any:
@@ -52,7 +52,7 @@ def scoring_of(name: str | None) -> Any:
     return scorer_of(name, wrapped)
 
 
-def told(found: Search, folds: int, axis: str | None) -> Found:
+def summary(found: SearchResult, folds: int, axis: str | None) -> Found:
     """Facts and a table."""
     scores = found.scores if axis is not None else found.scores.T[None]  # (value, C, fold)
     mean, std = scores.mean(axis=2), scores.std(axis=2)

@@ -42,14 +42,14 @@ def open_standard_streams() -> None:
 
 def close_stdout(code: int) -> int:
     """The exit code, once all output is out: 1 if it cannot be."""
-    from maxmargin.cli.console import told
+    from maxmargin.cli.console import print_error
 
     try:
         sys.stdout.flush()
     except OSError as error:
         _discard_output()
         if not code and not isinstance(error, BrokenPipeError):  # then the reader left by itself
-            told(error)
+            print_error(error)
         return code or 1
     return code
 

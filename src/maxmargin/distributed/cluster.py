@@ -56,7 +56,7 @@ class Cluster:
     def n_parts(self) -> int:
         return len(self._parts)
 
-    def settle(self) -> None:
+    def wait_until_read(self) -> None:
         """Waits until every part is read, and notes where."""
         self.ask(len_of)
         self._find_homes()

@@ -110,7 +110,7 @@ def fitting(client: Any, sources: Sequence[Source], max_time: float | None) -> I
     with catch_interrupts() as interrupts:
         cluster = Cluster(client_of(client), sources, interrupts.new_stop())
         with blaming(cluster):
-            cluster.settle()
+            cluster.wait_until_read()
             shapes = cluster.ask(describe.shape_of)
         whole = describe.whole_shape(shapes, [source.name for source in sources])
         sizes = [shape.n for shape in shapes]

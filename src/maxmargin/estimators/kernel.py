@@ -278,7 +278,7 @@ class KernelSVCCV(_KernelClassifier):
 
         def report(progress: GridProgress):
             print(
-                f"{progress.seconds:8.2f} s  {progress.done}/{progress.total} folds of widths  "
+                f"{progress.seconds:8.2f} s  {progress.done}/{progress.total} (gamma, fold) pairs  "
                 f"best error {progress.best_error:.4f} at C={progress.best_C:.4g}, "
                 f"gamma={progress.best_gamma:.4g}  {progress.seconds_left:.0f} s left",
                 file=sys.stderr,

@@ -12,7 +12,7 @@ from sklearn.model_selection import check_cv
 
 from maxmargin.estimators.base import Given, Machine, parameters
 from maxmargin.estimators.scorers import scoring_of
-from maxmargin.training.search import Axis, Grid, Search, search
+from maxmargin.training.search import Axis, Grid, SearchResult, search
 from maxmargin.training.tasks import Task
 
 
@@ -79,7 +79,7 @@ class Searching(Machine):
         estimator._note_columns(model.n_features, None)
         return estimator
 
-    def _keep_search(self, found: Search) -> None:
+    def _keep_search(self, found: SearchResult) -> None:
         self.C_, self.Cs_, self.scores_ = found.C, found.Cs, found.scores
         self.best_params_, self.best_score_ = found.best, found.score
         self.scoring_ = found.title

@@ -41,7 +41,7 @@ class SearchPoint:
 
 
 @dataclass
-class Point(SearchPoint):
+class TrialPoint(SearchPoint):
     """A point with the predictions there, and a subgradient."""
 
     p: np.ndarray
@@ -76,7 +76,7 @@ class SearchedLoss(ABC):
         self._step = 1.0
         self._sampled: tuple[np.ndarray | slice, SearchedLoss] | None = None
 
-    def look_first_at(self, rows: np.ndarray | slice, loss: SearchedLoss) -> None:
+    def use_sample(self, rows: np.ndarray | slice, loss: SearchedLoss) -> None:
         """`loss` is that of the sampled `rows`, scaled to stand for all."""
         self._sampled = rows, loss
 
@@ -102,12 +102,12 @@ class SearchedLoss(ABC):
         """None: a plane at a kink tells one side of it only, and the search ends at kinks."""
         return None
 
-    def _start(self, line: _Line) -> Point:
+    def _start(self, line: _Line) -> TrialPoint:
         if self._end is not None and np.array_equal(self._end[0], line.p):
             return line.point(0.0, *self._end)
         return line.point(0.0, line.p, *self.evaluate(line.p))
 
-    def _first_step(self, line: _Line, start: Point) -> float:
+    def _first_step(self, line: _Line, start: TrialPoint) -> float:
         """Where to look first: the minimum for the sampled rows, or the last step."""
         if self._sampled is None or not start.g < 0:
             return self._step
@@ -130,15 +130,15 @@ class _Line:
     def __init__(self, loss: SearchedLoss, p: np.ndarray, dp: np.ndarray, A0: float, B0: float):
         self.loss, self.p, self.dp, self.A0, self.B0 = loss, p, dp, A0, B0
 
-    def __call__(self, k: float) -> Point:
+    def __call__(self, k: float) -> TrialPoint:
         q = np.empty(self.loss.n)
         _core.axpby(1.0, self.p, k, self.dp, q, self.loss.pool)
         return self.point(k, q, *self.loss.evaluate(q))
 
-    def point(self, k: float, p: np.ndarray, R: float, subgrad: np.ndarray) -> Point:
+    def point(self, k: float, p: np.ndarray, R: float, subgrad: np.ndarray) -> TrialPoint:
         slope = _core.inner(subgrad, self.dp, self.loss.pool)
         G = 0.5 * k * k * self.A0 + k * self.B0 + R
-        return Point(k, G, k * self.A0 + self.B0 + slope, R, p, subgrad)
+        return TrialPoint(k, G, k * self.A0 + self.B0 + slope, R, p, subgrad)
 
 
 def minimise(line: Line, start: PointT, first: float) -> PointT:

@@ -151,7 +151,7 @@ def measure_loss(
         share = k if k is None or k < 1 else max(1, round(k * some.shape[0] / y.shape[0]))
         if 0 < np.sum(some > 0) < some.shape[0]:
             C_some = C * y.shape[0] / some.shape[0]
-            loss.look_first_at(rows, _table_loss(measure, some, C_some, pool, beta, share, None))
+            loss.use_sample(rows, _table_loss(measure, some, C_some, pool, beta, share, None))
     return loss
 
 

@@ -94,7 +94,7 @@ class Ranks(SearchedLoss):
         except ValueError:
             return  # no pair among the sampled rows
         loss.rescale(self.total)
-        self.look_first_at(rows, loss)
+        self.use_sample(rows, loss)
 
     def known_subgradient(self) -> np.ndarray | None:
         """The subgradient where the last search ended, which came with the value there.

@@ -31,9 +31,9 @@ from maxmargin.models.kernel import KernelFunction, KernelPredictor
 from maxmargin.solvers.kernel import gram
 from maxmargin.solvers.kernel.blas import in_threads
 from maxmargin.solvers.kernel.cells import CellTree
+from maxmargin.solvers.kernel.certificate import KernelCertificate
 from maxmargin.solvers.kernel.coding import coding_of
 from maxmargin.solvers.kernel.gram import Kernel, Points
-from maxmargin.solvers.kernel.two_variable import KernelCertificate
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,9 @@ from maxmargin.models.contents import (
 )
 from maxmargin.problem import Status
 from maxmargin.solvers.kernel import gram as kernels
+from maxmargin.solvers.kernel.certificate import KernelCertificate
 from maxmargin.solvers.kernel.coding import Coding, coding_of
 from maxmargin.solvers.kernel.gram import Kernel, KernelCallable, Points
-from maxmargin.solvers.kernel.two_variable import KernelCertificate
 
 
 class KernelFunction(Field):

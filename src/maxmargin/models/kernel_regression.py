@@ -18,8 +18,8 @@ from maxmargin.models.contents import (
     stored,
 )
 from maxmargin.models.kernel import KernelExpansion, KernelFunction, combined
+from maxmargin.solvers.kernel.certificate import KernelCertificate
 from maxmargin.solvers.kernel.gram import Kernel, KernelCallable
-from maxmargin.solvers.kernel.two_variable import KernelCertificate
 
 
 @dataclass(frozen=True)

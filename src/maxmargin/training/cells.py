@@ -19,9 +19,9 @@ from maxmargin.models.kernel import combined
 from maxmargin.problem import Progress, Status
 from maxmargin.solvers.common.run import interruptible
 from maxmargin.solvers.kernel.cells import CellTree
+from maxmargin.solvers.kernel.certificate import KernelCertificate
 from maxmargin.solvers.kernel.gram import Kernel
 from maxmargin.solvers.kernel.sources import budget_of
-from maxmargin.solvers.kernel.two_variable import KernelCertificate
 from maxmargin.training.cell_rows import CutRows, Cutting, cut_rows
 from maxmargin.training.each_cell import (
     Tuning,

@@ -30,20 +30,12 @@ from maxmargin.solvers.common.run import interruptible
 from maxmargin.solvers.kernel.coding import coding_of
 from maxmargin.solvers.kernel.gram import KERNELS, Kernel, KernelCallable
 from maxmargin.solvers.kernel.grid import GridResult
+from maxmargin.solvers.kernel.path import NO_LIMIT, RULES, BinaryProblem, Method, RegularisationPath
 from maxmargin.solvers.kernel.sources import budget_of, source_of
-from maxmargin.solvers.kernel.two_variable import (
-    NO_LIMIT,
-    RULES,
-    BinaryProblem,
-    KernelSolution,
-    Line,
-    Method,
-    solve,
-    zero_solution,
-)
+from maxmargin.solvers.kernel.two_variable import KernelSolution, solve, zero_solution
 from maxmargin.training.calibration import Calibrated, calibrate, method_of
+from maxmargin.training.kernel_gamma import check_gamma, gamma_of
 from maxmargin.training.kernel_offset import check_offset, offsets_of, shifted, with_constant
-from maxmargin.training.kernel_width import check_gamma, gamma_of
 from maxmargin.training.normal_form import NormalForm, keys_of, normal_form
 from maxmargin.training.targets import Labels, labels_of
 
@@ -128,7 +120,7 @@ class KernelPlan:
         return Kernel(self.kernel, gamma, self.degree, self.coef0)
 
     @property
-    def has_width(self) -> bool:
+    def has_gamma(self) -> bool:
         """Whether gamma means anything."""
         return not callable(self.kernel) and self.kernel not in ("precomputed", "linear")
 
@@ -166,7 +158,7 @@ def train_on(X, labels: Labels, plan: KernelPlan, stop: _core.Stop) -> TrainedKe
     X = rows_for(X, plan.kernel, plan.offset)
     form = form_of(X, labels, plan)
     C, options = float(plan.C), plan.options
-    gamma = gamma_of(plan.gamma, form.X, form.weights) if plan.has_width else 1.0
+    gamma = gamma_of(plan.gamma, form.X, form.weights) if plan.has_gamma else 1.0
     kernel = plan.kernel_with(gamma)
     pool = _core.Pool(threads_for(options, form.X), stop)
     settings = options.settings(stop)
@@ -201,13 +193,15 @@ class FoldMachines:
         found = []
         for problem, solution in zip(self.problems, self.solutions):
             others = replace(problem, s=np.where(rows, 0.0, problem.s))
-            line = Line(others, self.plan.method, self.pool, self.stop, seed=options.seed)
+            path = RegularisationPath(
+                others, self.plan.method, self.pool, self.stop, seed=options.seed
+            )
             try:
-                line.start_at(float(self.plan.C), solution.beta)
-                line.run(options.tol, options.max_iter or NO_LIMIT)
+                path.start_at(float(self.plan.C), solution.beta)
+                path.run(options.tol, options.max_iter or NO_LIMIT)
             except _core.Stopped:
                 return None
-            found.append((line.y - line.r)[rows])
+            found.append((path.y - path.r)[rows])
         return np.column_stack(found)
 
     def own(self) -> np.ndarray:

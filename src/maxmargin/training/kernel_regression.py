@@ -21,7 +21,7 @@ from maxmargin.problem import Progress, Settings
 from maxmargin.solvers.common.run import interruptible
 from maxmargin.solvers.kernel.gram import Kernel, KernelCallable
 from maxmargin.solvers.kernel.regression import (
-    RegressionLine,
+    RegressionPath,
     RegressionProblem,
     along,
     solve_regression,
@@ -30,9 +30,9 @@ from maxmargin.solvers.kernel.regression import (
 from maxmargin.solvers.kernel.sources import PartialSource, Source, budget_of, source_of
 from maxmargin.solvers.kernel.two_variable import KernelSolution
 from maxmargin.training.kernel import KernelPlan, rows_for, threads_for
+from maxmargin.training.kernel_gamma import gamma_of
 from maxmargin.training.kernel_offset import offsets_of, with_constant
 from maxmargin.training.kernel_search import grid_of
-from maxmargin.training.kernel_width import gamma_of
 from maxmargin.training.normal_form import Folds, NormalForm, normal_form
 from maxmargin.training.regression import RegressionPlan, mean_loss
 from maxmargin.training.targets import Targets, targets_of
@@ -104,8 +104,8 @@ class RegressionGrid:
     def best(self) -> tuple[int, int]:
         """(gamma, C) of the least mean loss; of equal ones the first."""
         mean = np.nan_to_num(self.loss.mean(axis=2), nan=np.inf)
-        width, at = np.unravel_index(int(np.argmin(mean)), mean.shape)
-        return int(width), int(at)
+        g, at = np.unravel_index(int(np.argmin(mean)), mean.shape)
+        return int(g), int(at)
 
     @property
     def complete(self) -> bool:
@@ -142,7 +142,7 @@ def train_kernel_regression(
         X = rows_for(X, plan.kernel, plan.offset)
         form = form_of(X, targets, plan)
         gamma = 1.0
-        if plan.machine.has_width:
+        if plan.machine.has_gamma:
             gamma = gamma_of(plan.gamma, form.X, form.weights)
         return fit_form(X, form, targets, plan, gamma, stop)
 
@@ -227,9 +227,9 @@ def search_kernel_regression(
         )
         with contextlib.suppress(_core.Stopped):
             _fill(grid, form, targets.values[form.kept], plan, stop)
-        width, at = grid.best
+        g, at = grid.best
         best = replace(plan, C=float(grid.Cs[at]))
-        gamma = float(grid.gammas[width]) if plan.machine.has_width else 1.0
+        gamma = float(grid.gammas[g]) if plan.machine.has_gamma else 1.0
         trained = fit_form(X, form, targets, best, gamma, stop)
     return replace(trained, grid=grid)
 
@@ -239,7 +239,7 @@ def _fill(
 ) -> None:
     pool = _core.Pool(threads_for(plan.options, form.X, len(form.folds)), stop)
     settings = replace(plan.options, callback=None).settings(stop)
-    for width, gamma in enumerate(grid.gammas):
+    for g, gamma in enumerate(grid.gammas):
         kernel = with_constant(plan.machine.kernel_with(float(gamma)), plan.offset)
         source = source_of(form.X, kernel, budget_of(plan.memory), pool)
         if isinstance(source, PartialSource):
@@ -253,7 +253,7 @@ def _fill(
             while wait(futures, timeout=POLL).not_done:
                 stop.poll()
         for k, future in enumerate(futures):
-            grid.loss[width, :, k] = future.result()
+            grid.loss[g, :, k] = future.result()
 
 
 def _fold_losses(
@@ -274,8 +274,8 @@ def _fold_losses(
     found = np.empty((len(Cs), len(test), len(specs)))
     pool = _core.Pool(1)
     for p, spec in enumerate(specs):
-        line = RegressionLine(RegressionProblem(source, t, s, spec), pool)
-        for at, f in enumerate(along(line, Cs / share, settings)):
+        path = RegressionPath(RegressionProblem(source, t, s, spec), pool)
+        for at, f in enumerate(along(path, Cs / share, settings)):
             found[at, :, p] = f[test]
     if plan.non_crossing:
         found.sort(axis=2)

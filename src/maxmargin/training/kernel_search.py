@@ -26,8 +26,8 @@ from maxmargin.training.kernel import (
     spread,
     threads_for,
 )
+from maxmargin.training.kernel_gamma import gamma_of
 from maxmargin.training.kernel_offset import with_constant
-from maxmargin.training.kernel_width import gamma_of
 from maxmargin.training.normal_form import Folds, NormalForm
 from maxmargin.training.targets import Labels, checked_weights, labels_of
 
@@ -113,12 +113,12 @@ def grid_of(form: NormalForm, Cs: Any, gammas: Any, plan: KernelPlan) -> GridVal
     n, total, kernel = len(form.codes), float(form.weights.sum()), str(plan.kernel)
     d = form.X.shape[1]
     free_C = isinstance(Cs, str) and Cs == "auto"
-    free_gamma = plan.has_width and isinstance(gammas, str) and gammas == "auto"
+    free_gamma = plan.has_gamma and isinstance(gammas, str) and gammas == "auto"
     if free_C:
         Cs_tried = scaled_Cs(n, total)
     else:
         Cs_tried = _values("Cs", Cs, lambda count: paper_Cs(n, count, total))
-    if not plan.has_width:
+    if not plan.has_gamma:
         return GridValues(Cs_tried, np.array([1.0]), free_C, False)
     if not free_gamma:
         tried = _values("gammas", gammas, lambda count: paper_gammas(n, d, kernel, count))

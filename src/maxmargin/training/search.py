@@ -55,7 +55,7 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Search:
+class SearchResult:
     """What was tried, the score by (fold, C) or (value, C, fold), and the model of the best point.
 
     `edge` says that the best C is an end of what was tried; `widened` are values of C that the grid
@@ -91,7 +91,7 @@ def search(
     scoring: Scoring | str | None = None,
     tune_threshold: bool = False,
     watch: Callable[[SearchProgress], object] | None = None,
-) -> Search:
+) -> SearchResult:
     """Try all points on all `folds` (a number of them, or pairs of training and test rows), and
     train the best one on all rows.
 
@@ -113,31 +113,31 @@ def search(
     with catch_interrupts() as interrupts:
         first = grid_of(grid.Cs)
         points = len(first) * (1 if grid.axis is None else len(grid.axis.values))
-        told = Told(watch, len(splits), points * len(splits) + 1)
-        sheet = Sheet(X, task, grid, splits, judge, tune_threshold, interrupts, told)
+        counter = FitCounter(watch, len(splits), points * len(splits) + 1)
+        table = ScoreTable(X, task, grid, splits, judge, tune_threshold, interrupts, counter)
         for C in first:
-            sheet.column(float(C))
+            table.column(float(C))
         if grid.may_grow and len(first) > 1:
-            sheet.widen()
-        value, C = sheet.best()
-        point = sheet.point(value, C)
-        told.begins(len(splits), C)
+            table.widen()
+        value, C = table.best()
+        point = table.point(value, C)
+        counter.begins(len(splits), C)
         trained = task.at(point).train(X, None)
         threshold = None
         if tune_threshold:
-            threshold = sheet.best_threshold(value, C)
+            threshold = table.best_threshold(value, C)
             trained = trained.with_model(with_threshold(trained.model, threshold))
-    Cs = sheet.Cs
-    scores = np.array([[sheet.scores[v, C] for C in Cs] for v in range(len(sheet.lines))])
-    return Search(
+    Cs = table.Cs
+    scores = np.array([[table.scores[v, C] for C in Cs] for v in range(len(table.paths))])
+    return SearchResult(
         point,
         np.array(Cs),
         () if grid.axis is None else grid.axis.values,
         scores[0].T if grid.axis is None else scores,
         trained,
         str(getattr(judge, "title", getattr(judge, "__name__", "score"))),
-        sheet.edge(C),
-        sorted(sheet.beyond),
+        table.edge(C),
+        sorted(table.beyond),
         threshold,
     )
 
@@ -157,8 +157,8 @@ class SearchProgress:
         return f"{where}, C = {self.C:.4g}"
 
 
-class Told:
-    """Counts the fits that begin, and tells of them."""
+class FitCounter:
+    """Counts the fits that begin, and reports each to `watch`."""
 
     def __init__(
         self, watch: Callable[[SearchProgress], object] | None, folds: int, total: int
@@ -171,7 +171,7 @@ class Told:
         self.done += 1
 
 
-class Path:
+class FoldPath:
     """The machines of one fold along C; each starts from the nearest that was kept."""
 
     def __init__(self, X: Any, task: Task, test: np.ndarray) -> None:
@@ -188,7 +188,7 @@ class Path:
         return self.task.held_out(self.X, trained.model, self.test)
 
 
-class Sheet:
+class ScoreTable:
     """The scores of all points in all folds, filled column by column of C."""
 
     def __init__(
@@ -200,13 +200,13 @@ class Sheet:
         judge: Scoring,
         keep: bool,
         interrupts: Interrupts,
-        told: Told,
+        counter: FitCounter,
     ) -> None:
-        self.told = told
+        self.counter = counter
         self.axis, self.judge, self.keep, self.interrupts = grid.axis, judge, keep, interrupts
         points = [{}] if grid.axis is None else [{grid.axis.name: v} for v in grid.axis.values]
         self.points: list[dict[str, float]] = points
-        self.lines = [[Path(X, task.at(p), test) for _, test in splits] for p in points]
+        self.paths = [[FoldPath(X, task.at(p), test) for _, test in splits] for p in points]
         self.scores: dict[tuple[int, float], list[float]] = {}
         self.beyond: set[float] = set()  # values of C that the grid did not have
         self.kept: dict[tuple[int, float], list[HeldOut]] = {}
@@ -217,11 +217,11 @@ class Sheet:
 
     def column(self, C: float) -> None:
         """Try a C."""
-        for value, line in enumerate(self.lines):
+        for value, paths in enumerate(self.paths):
             held = []
             self.scores[value, C] = []
-            for fold, path in enumerate(line):
-                self.told.begins(fold, C)
+            for fold, path in enumerate(paths):
+                self.counter.begins(fold, C)
                 held.append(path.held_out(C))
                 if self.interrupts.requested:
                     raise KeyboardInterrupt(f"interrupted while trying C = {C:g}")
@@ -265,9 +265,9 @@ class Sheet:
             if not C_BOUNDS[0] <= beyond <= C_BOUNDS[1]:
                 return
             self.beyond.add(beyond)
-            self.told.total += sum(len(line) for line in self.lines)
+            self.counter.total += sum(len(paths) for paths in self.paths)
             self.column(beyond)
-            if max(self.mean(v, beyond) for v in range(len(self.lines))) <= before:
+            if max(self.mean(v, beyond) for v in range(len(self.paths))) <= before:
                 return
 
     def edge(self, C: float) -> str | None:

@@ -82,7 +82,7 @@ class Labels:
         return np.bincount(codes, weights, minlength=len(self.classes))
 
     @property
-    def told(self) -> str:
+    def described(self) -> str:
         return f"weights of classes {self.classes.tolist()}"
 
 
@@ -125,7 +125,7 @@ class Values:
         return np.array([weights.sum()])
 
     @property
-    def told(self) -> str:
+    def described(self) -> str:
         return "weights of rows"
 
 
@@ -248,7 +248,7 @@ class Packing:
         self._totals += self.labels.add_up(labels, weights)
         if block.first + block.n == self.n and (self._totals != self.labels.totals).any():
             raise DataError(
-                f"{self.name}: the {self.labels.told} add up to "
+                f"{self.name}: the {self.labels.described} add up to "
                 f"{self._totals.tolist()}; expected {self.labels.totals.tolist()}, as its summary "
                 "says or as in an earlier pass: the data changed while it was in use, or the "
                 "summary is false; train again on data that stays as it is, or convert it again"

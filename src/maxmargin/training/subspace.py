@@ -34,13 +34,13 @@ from maxmargin.solvers.kernel.gram import KERNELS, Kernel
 from maxmargin.solvers.subspace import subspace_pursuit
 from maxmargin.solvers.subspace.basis_choice import BASES, check_preimages, choice_of
 from maxmargin.solvers.subspace.kernel_values import diagonal
-from maxmargin.solvers.subspace.preimages import Search
+from maxmargin.solvers.subspace.preimages import PreImageOptions
 from maxmargin.solvers.subspace.span import Subspace
 from maxmargin.solvers.subspace.subspace_pursuit import Pursuit, Stage
 from maxmargin.training.calibration import method_of
 from maxmargin.training.choice import Start
 from maxmargin.training.fit import LinearPlan, Trained
-from maxmargin.training.kernel_width import check_gamma, gamma_of
+from maxmargin.training.kernel_gamma import check_gamma, gamma_of
 from maxmargin.training.linear import calibrated
 from maxmargin.training.scores import Measure, cut
 from maxmargin.training.targets import Labels, labels_of
@@ -71,9 +71,9 @@ class SparseKernelPlan:
     degree: int = 3
     coef0: float = 0.0
     basis: str = "free"
-    residual_rows: int = Search.rows
-    starts: int = Search.starts
-    restarts: int = Search.restarts
+    residual_rows: int = PreImageOptions.rows
+    starts: int = PreImageOptions.starts
+    restarts: int = PreImageOptions.restarts
     bounds: str = "auto"
     delta: float | None = None
     class_weight: Mapping | str | None = None
@@ -131,8 +131,8 @@ class SparseKernelPlan:
         return LossSpec(self.loss).on_margins(signs, labels.costs(self.C), pool)
 
     @property
-    def search(self) -> Search:
-        return Search(int(self.residual_rows), int(self.starts), int(self.restarts))
+    def pre_images(self) -> PreImageOptions:
+        return PreImageOptions(int(self.residual_rows), int(self.starts), int(self.restarts))
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ def train(
         subspace = Subspace(X, kernel, sizes[-1], pool)
         _check_range(subspace)
         losses = [plan.problem(signs, labels, pool) for signs in codings]
-        choice = choice_of(plan.basis, subspace, plan.search, options.seed)
+        choice = choice_of(plan.basis, subspace, plan.pre_images, options.seed)
         all_rows, pursuit = plan.bounds == "exact", Pursuit(delta=plan.delta)
         stages = subspace_pursuit.solve(
             subspace, losses, choice, sizes, settings, all_rows, pursuit

@@ -45,8 +45,8 @@ def search(
     )
     found = trained.grid
     assert found is not None
-    width, at = found.best
-    C, gamma, loss = found.Cs[at], found.gammas[width], found.loss[width, at].mean()
+    g, at = found.best
+    C, gamma, loss = found.Cs[at], found.gammas[g], found.loss[g, at].mean()
     best = f"C = {C:.4g}, gamma = {gamma:.4g}"
     told = {
         "best_C": float(C),

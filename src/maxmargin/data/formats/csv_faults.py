@@ -7,12 +7,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-MOST = 10  # that are told
-FURTHEST = 3_000_000  # lines that are looked at: who waits for an answer has no time for all
+MOST = 10  # that are named
+FURTHEST = 3_000_000  # lines that are read: a message should not take minutes
 
 
 @dataclass(frozen=True)
-class Look:
+class Expected:
     """What CSV text is to be: so many fields, and numbers in some columns."""
 
     delimiter: str
@@ -25,7 +25,7 @@ class Look:
         """Lines, and what is wrong with them: too few or many fields, words for numbers."""
         try:
             return list(islice(self._faults(islice(lines, FURTHEST)), MOST + 1))
-        except (csv.Error, UnicodeDecodeError):  # then one fault is told, not all
+        except (csv.Error, UnicodeDecodeError):  # then one fault is named, not all
             return []
 
     def _faults(self, lines: Iterable[str]) -> Iterator[tuple[int, str]]:
@@ -42,7 +42,7 @@ class Look:
             line = reader.line_num + 1
 
 
-def told(found: list[tuple[int, str]], first: int) -> str:
+def others_in_words(found: list[tuple[int, str]], first: int) -> str:
     """What a message about the fault on line `first` adds about the others."""
     others = [(line, what) for line, what in found if line != first][: MOST - 1]
     if not others:

@@ -25,7 +25,7 @@ from maxmargin.data.formats.columns import (
     choose,
 )
 from maxmargin.data.formats.content import Content
-from maxmargin.data.formats.csv_faults import Look, told
+from maxmargin.data.formats.csv_faults import Expected, others_in_words
 from maxmargin.data.formats.detect import delimiter_of, first_lines, lines_before
 from maxmargin.data.formats.pieces import LINE_END, pieces
 from maxmargin.data.formats.tables import ROWS_AT_ONCE, Filled
@@ -212,10 +212,12 @@ class CsvText:
     ) -> str:
         """The faults besides the one on a line."""
         numbers = [n for n, kind in (types or {}).items() if not pa.types.is_string(kind)]
-        look = Look(self.delimiter, names or self.fields, numbers, self.has_names, _is_number)
+        expected = Expected(
+            self.delimiter, names or self.fields, numbers, self.has_names, _is_number
+        )
         pieces_of_text = (piece.tobytes().decode("utf-8-sig") for piece in self.lines())
         lines = chain.from_iterable(io.StringIO(text, newline="") for text in pieces_of_text)
-        return told(look.faults(lines), line)
+        return others_in_words(expected.faults(lines), line)
 
     def line_of_row(self, row: int) -> int:
         """The line of a data row counted from 0."""

@@ -1,4 +1,4 @@
-"""Queries told beside a file: LightGBM's ``FILE.query``, XGBoost's ``FILE.group``.
+"""Queries given beside a file: LightGBM's ``FILE.query``, XGBoost's ``FILE.group``.
 
 One number a line: how many rows the next query has.
 """
@@ -52,7 +52,7 @@ def read_queries(path: str, n: int) -> np.ndarray | None:
 
 
 def with_queries(dataset: Dataset, source: Any) -> Dataset:
-    """Rows with the queries told beside their file, where they have none of their own."""
+    """Rows with the queries given beside their file, where they have none of their own."""
     named = isinstance(source, str | os.PathLike) and os.fspath(source) != "-"
     if named and dataset.qid is None:
         dataset.qid = read_queries(os.fsdecode(source), dataset.X.shape[0])
@@ -65,16 +65,16 @@ def add_queries(paths: list[str], sources: list[Any]) -> None:
     for path, source in zip(paths, sources, strict=True):
         qid = read_queries(path, source.n)
         if qid is not None:
-            _tell(source, first + qid)
+            _add_queries(source, first + qid)
             first += int(qid[-1]) + 1
 
 
-def _tell(source: Any, qid: np.ndarray) -> None:
+def _add_queries(source: Any, qid: np.ndarray) -> None:
     blocks = source.blocks
 
-    def told() -> Iterator[Any]:
+    def blocks_with_queries() -> Iterator[Any]:
         for block in blocks():
             own = qid[block.first : block.first + block.n]
             yield block if block.qid is not None else replace(block, qid=own)
 
-    source.blocks = told
+    source.blocks = blocks_with_queries

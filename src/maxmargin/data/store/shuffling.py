@@ -33,7 +33,7 @@ def shuffled(
 ) -> Iterator[pa.RecordBatch]:
     """All rows in random order. About a piece is in memory at a time.
 
-    `bytes_in_all` is an estimate; it settles how many pieces there are.
+    `bytes_in_all` is an estimate; it decides how many pieces there are.
     """
     rng = np.random.default_rng(seed)
     count = int(np.clip(bytes_in_all // PIECE_BYTES, 1, MOST_PIECES))

@@ -191,7 +191,7 @@ def _agree_on_columns(sources: list[Any], zero_based: bool | None, n_features: i
         others = [source.d for source in sources if not isinstance(source, SvmlightSource)]
         d = max([width.index_end - base, *others, 0])
     for source in texts:
-        source.settle(base, d)
+        source.set_features(base, d)
 
 
 def _files(source: Paths) -> list[str]:

@@ -109,7 +109,7 @@ class Width:
 
 
 class SvmlightSource(TextSource):
-    """svmlight text, block by block. `settle` must be called before the first pass."""
+    """svmlight text, block by block. `set_features` must be called before the first pass."""
 
     kind = "csr"
 
@@ -143,7 +143,7 @@ class SvmlightSource(TextSource):
                 self.largest_block = max(self.largest_block, size)
         return width
 
-    def settle(self, base: int, d: int | None) -> None:
+    def set_features(self, base: int, d: int | None) -> None:
         """The number of the first feature, and of all features (None: as the text needs)."""
         self.index_base = base
         self.d = max(self.width.index_end - base, 0) if d is None else d

@@ -25,12 +25,13 @@ from maxmargin.solvers.kernel.grid import (
     GridProblem,
     GridProgress,
     GridResult,
-    Search,
+    GridSearch,
     best_point,
+    empty_result,
     nothing_found,
 )
+from maxmargin.solvers.kernel.path import Method
 from maxmargin.solvers.kernel.sources import budget_of
-from maxmargin.solvers.kernel.two_variable import Method
 
 COARSE = 5  # values of C and of gamma to begin with
 WIDENINGS = 3
@@ -87,13 +88,13 @@ class Rounds:
     ) -> None:
         self.problem, self.settings, self.pool = problem, settings, pool
         self.method, self.budget, self.callback = method, budget, callback
-        self.searches: list[Search] = []
+        self.searches: list[GridSearch] = []
 
     def search(self, Cs: Any, gammas: Any) -> bool:
         """Tries these; False if the search was cut short."""
         problem = replace(self.problem, Cs=np.array(Cs), gammas=np.array(gammas))
-        like = self.searches[0].shelf if self.searches else None
-        found = Search(
+        like = self.searches[0].matrices if self.searches else None
+        found = GridSearch(
             problem, self.settings, self.method, self.budget, self.pool, self.callback, like
         )
         self.searches.append(found)
@@ -109,14 +110,7 @@ class Rounds:
     def result(self) -> GridResult:
         """One table of all rounds, NaN where a point was not tried."""
         Cs, gammas = self.values()
-        shape = (len(gammas), len(Cs), len(self.problem.folds))
-        table = GridResult(
-            Cs,
-            gammas,
-            np.full(shape, np.nan),
-            np.full(shape, np.nan),
-            np.zeros(shape, dtype=np.int64),
-        )
+        table = empty_result(replace(self.problem, Cs=Cs, gammas=gammas))
         for found in self.searches:
             rows = np.searchsorted(gammas, found.result.gammas)
             columns = np.searchsorted(Cs, found.result.Cs)
@@ -176,14 +170,14 @@ def search_adaptively(
 
 def beyond_edges(result: GridResult, free_C: bool, free_gamma: bool):
     """C and gammas to try because the best point lies at an edge; None if it does not."""
-    width, at = result.best
+    g, at = result.best
     Cs, gammas = result.Cs, result.gammas
     C_beyond = next_beyond(Cs, at) if free_C else None
-    gamma_beyond = next_beyond(gammas, width) if free_gamma else None
+    gamma_beyond = next_beyond(gammas, g) if free_gamma else None
     if C_beyond is None and gamma_beyond is None:
         return None
     near_C = Cs[max(0, at - 1) : at + 2]
-    near_gamma = gammas[max(0, width - 1) : width + 2]
+    near_gamma = gammas[max(0, g - 1) : g + 2]
     if C_beyond is None:
         return near_C, [gamma_beyond]
     if gamma_beyond is None:
@@ -202,10 +196,10 @@ def next_beyond(values: np.ndarray, at: int) -> float | None:
 
 def around_best(result: GridResult, free_C: bool, free_gamma: bool):
     """The best C and gamma, and the values half way to their neighbours."""
-    width, at = result.best
+    g, at = result.best
     return (
         halves(result.Cs, at) if free_C else result.Cs[at : at + 1],
-        halves(result.gammas, width) if free_gamma else result.gammas[width : width + 1],
+        halves(result.gammas, g) if free_gamma else result.gammas[g : g + 1],
     )
 
 

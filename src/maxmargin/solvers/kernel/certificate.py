@@ -25,7 +25,7 @@ from maxmargin.problem import Certificate
 ROUNDING = 8 * float(np.finfo(np.float64).eps)  # of a residual in one step, in units of reach
 
 if TYPE_CHECKING:
-    from maxmargin.solvers.kernel.two_variable import Line
+    from maxmargin.solvers.kernel.path import RegularisationPath
 
 
 @dataclass(frozen=True)
@@ -92,13 +92,13 @@ class Bounds:
         return (self.clipped_gap if rule == "clipped" else self.gap) <= tol * self.scale
 
 
-def bounds_of(line: Line, pool: _core.Pool, tol: float) -> Bounds:
-    """Bounds of the line's beta, whose residuals are computed afresh on the way.
+def bounds_of(path: RegularisationPath, pool: _core.Pool, tol: float) -> Bounds:
+    """Bounds of the path's beta, whose residuals are computed afresh on the way.
 
     f is multiplied by the factor that makes P smallest where that brings the relative gap within
     `tol`: at large C many rows lie a little inside the margin, and the factor puts them on it.
     """
-    terms = _Terms(line, pool)
+    terms = _Terms(path, pool)
     found = terms.bounds(1.0)
     if found.within(tol):
         return found
@@ -113,30 +113,30 @@ def bounds_of(line: Line, pool: _core.Pool, tol: float) -> Bounds:
 class _Terms:
     """What P and D of ``t f`` are made of, from residuals that are computed afresh."""
 
-    def __init__(self, line: Line, pool: _core.Pool) -> None:
-        self.line, self.pool = line, pool
-        self.e, self.exact = _fresh_residuals(line, pool)
+    def __init__(self, path: RegularisationPath, pool: _core.Pool) -> None:
+        self.path, self.pool = path, pool
+        self.e, self.exact = _fresh_residuals(path, pool)
         self._add_up()
 
     def make_exact(self, reach: float) -> None:
         """Gives all rows with margins up to `reach` float64 values: t f brings them within 1."""
-        line = self.line
-        margin = line.y * (line.y - line.r)
-        near = (line.c != 0) & ~self.exact & (margin - self.e <= reach)
+        path = self.path
+        margin = path.y * (path.y - path.r)
+        near = (path.c != 0) & ~self.exact & (margin - self.e <= reach)
         if near.any():
-            _set_exact(line, self.pool, np.flatnonzero(near), self.e)
+            _set_exact(path, self.pool, np.flatnonzero(near), self.e)
             self.exact |= near
             self._add_up()
 
     def _add_up(self) -> None:
-        line, e = self.line, self.e
-        part = np.flatnonzero(line.c)
-        f = line.y - line.r
-        self.cost, self.margin = np.abs(line.c[part]), line.y[part] * f[part]
-        self.norm2 = max(float(line.beta @ f), 0.0)
-        longest = self.norm2 + float(np.abs(line.beta) @ e)
+        path, e = self.path, self.e
+        part = np.flatnonzero(path.c)
+        f = path.y - path.r
+        self.cost, self.margin = np.abs(path.c[part]), path.y[part] * f[part]
+        self.norm2 = max(float(path.beta @ f), 0.0)
+        longest = self.norm2 + float(np.abs(path.beta) @ e)
         self.sure = longest, self.cost, self.margin - e[part]  # whatever rounding did
-        self.total = float(np.abs(line.beta).sum())
+        self.total = float(np.abs(path.beta).sum())
 
     def bounds(self, t: float) -> Bounds:
         primal = objective(t, self.norm2, self.cost, self.margin)
@@ -146,7 +146,7 @@ class _Terms:
         clipped = 0.5 * self.norm2 + loss - dual
         if dual > primal:  # equal but for rounding; or the kernel is none, and D means nothing
             dual = primal if dual <= primal * (1 + 1e-9) else 0.0
-        return Bounds(primal, dual, clipped, self.line.scale, t)
+        return Bounds(primal, dual, clipped, self.path.scale, t)
 
 
 def objective(t: float, norm2: float, cost: np.ndarray, margin: np.ndarray) -> float:
@@ -174,33 +174,35 @@ def best_factor(norm2: float, cost: np.ndarray, margin: np.ndarray) -> float:
     return float(max(free[piece], low))
 
 
-def _fresh_residuals(line: Line, pool: _core.Pool) -> tuple[np.ndarray, np.ndarray]:
+def _fresh_residuals(path: RegularisationPath, pool: _core.Pool) -> tuple[np.ndarray, np.ndarray]:
     """Sets ``r = y - f`` of the points that take part. How exact each f is, and which of them are
     from float64 values."""
-    source, beta = line.problem.source, line.beta
+    source, beta = path.problem.source, path.beta
     exact = source.exact
     sizes = np.sqrt(np.maximum(exact.diagonal, 0.0))
     if source.drift_known:
-        if line.fresh_at is None:
-            line.refresh(pool)
+        if path.fresh_at is None:
+            path.refresh(pool)
         # What float32 hides, what steps since then have rounded off, what float32 cannot hold.
-        drift = ROUNDING * (line.core.iterations - (line.fresh_at or 0))
-        reach = exact.search_error * np.abs(beta) + drift * np.abs(line.c)
+        drift = ROUNDING * (path.core.iterations - (path.fresh_at or 0))
+        reach = exact.search_error * np.abs(beta) + drift * np.abs(path.c)
         e = float(reach @ sizes) * sizes + float(np.abs(beta).sum()) * float(
             np.finfo(np.float32).tiny
         )
-        unsure = (line.c != 0) & (beta == 0) & (1.0 - np.sign(line.c) * line.r <= 1.0 + e)
+        unsure = (path.c != 0) & (beta == 0) & (1.0 - np.sign(path.c) * path.r <= 1.0 + e)
     else:
         e = np.zeros(len(beta))
-        unsure = (line.c != 0) & (beta == 0)
-    _set_exact(line, pool, np.flatnonzero(unsure), e)
-    line.fresh_at = None  # some are in float64 now, some are not
+        unsure = (path.c != 0) & (beta == 0)
+    _set_exact(path, pool, np.flatnonzero(unsure), e)
+    path.fresh_at = None  # some are in float64 now, some are not
     return e, unsure | (beta != 0)
 
 
-def _set_exact(line: Line, pool: _core.Pool, others: np.ndarray, e: np.ndarray) -> None:
+def _set_exact(
+    path: RegularisationPath, pool: _core.Pool, others: np.ndarray, e: np.ndarray
+) -> None:
     """Residuals of the support vectors and of `others` from float64 values, and their errors."""
-    used = np.flatnonzero(line.beta)
+    used = np.flatnonzero(path.beta)
     rows = np.concatenate([used, others])
-    f, e[rows] = line.problem.source.exact.combine(rows, used, line.beta[used], pool)
-    line.r[rows] = line.y[rows] - f
+    f, e[rows] = path.problem.source.exact.combine(rows, used, path.beta[used], pool)
+    path.r[rows] = path.y[rows] - f

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from maxmargin import _core
-from maxmargin.solvers.kernel.two_variable import Line
+from maxmargin.solvers.kernel.path import RegularisationPath
 
 GAP = 256  # training points are one range unless more than this many others lie between
 
@@ -57,26 +57,26 @@ class Validation:
     scaled, or kept, and only the other points are added, whichever is cheapest.
     """
 
-    def __init__(self, line: Line, fold: Fold) -> None:
-        self.line, self.fold = line, fold
-        self.f = np.zeros(line.rows.n)
-        self.beta = np.zeros(line.rows.n)
-        self.c = np.zeros(line.rows.n)
+    def __init__(self, path: RegularisationPath, fold: Fold) -> None:
+        self.path, self.fold = path, fold
+        self.f = np.zeros(path.rows.n)
+        self.beta = np.zeros(path.rows.n)
+        self.c = np.zeros(path.rows.n)
         self.C = 1.0
 
     def predict(self) -> np.ndarray:
-        line = self.line
-        C = line.C or 1.0
+        path = self.path
+        C = path.C or 1.0
         ratio = C / self.C
-        bounded = (line.beta == line.c) & (self.beta == self.c) & (self.c != 0)
+        bounded = (path.beta == path.c) & (self.beta == self.c) & (self.c != 0)
         ways = [
-            (0.0, line.beta),
-            (1.0, line.beta - self.beta),
-            (ratio, np.where(bounded, 0.0, line.beta - ratio * self.beta)),
+            (0.0, path.beta),
+            (1.0, path.beta - self.beta),
+            (ratio, np.where(bounded, 0.0, path.beta - ratio * self.beta)),
         ]
         factor, change = min(ways, key=lambda way: np.count_nonzero(way[1]))
         self.f *= factor
         used = np.flatnonzero(change)
-        _core.add_rows(line.rows, used, change[used], self.fold.test_ranges, self.f, line.pool)
-        self.beta[:], self.c[:], self.C = line.beta, line.c, C
+        _core.add_rows(path.rows, used, change[used], self.fold.test_ranges, self.f, path.pool)
+        self.beta[:], self.c[:], self.C = path.beta, path.c, C
         return self.f[self.fold.test]

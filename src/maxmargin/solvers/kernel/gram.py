@@ -64,7 +64,7 @@ class Kernel:
 
     @property
     def of_distance(self) -> bool:
-        """Whether k(x, z) depends on ||x - z|| alone: one matrix of distances serves all widths."""
+        """Whether k(x, z) depends on ||x - z|| alone: one matrix of distances serves all gammas."""
         return self.name in ("rbf", "laplacian")
 
     @property
@@ -245,7 +245,7 @@ def kernel_matrix(X, kernel: Kernel, pool: _core.Pool) -> np.ndarray:
 
 
 def distance_matrix(X, pool: _core.Pool, order: np.ndarray | None = None) -> np.ndarray:
-    """``D_ij = ||x_i - x_j||^2`` in float32: what every width of a kernel is made of."""
+    """``D_ij = ||x_i - x_j||^2`` in float32: what the matrices of every gamma are made of."""
     return fill(Points(X, centre_of(X), order), DISTANCE, empty_matrix(X.shape[0]), pool)
 
 

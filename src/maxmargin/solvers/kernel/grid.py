@@ -1,13 +1,13 @@
 """Whole grids of (C, gamma) by cross-validation, from one matrix of distances.
 
-    for every width gamma                       K = k(D): one exp for all folds and all C
+    for every gamma                             K = k(D): one exp for all folds and all C
         for every fold                          rows of K as they are; the fold left out is a gap
             for C from small to large           each started from the one before (I1-W4)
                 solve; predict the fold left out; count errors
 
 The points are ordered by fold, so the training points of a fold are K without one contiguous range
-of rows and columns: no fold copies anything. A task is one fold of one width; as many run at a time
-as there are threads, and a width's matrix is given back when its last fold is done.
+of rows and columns: no fold copies anything. A task is one fold of one gamma; as many run at a time
+as there are threads, and the matrix of a gamma is released when its last fold is done.
 
 Grid of the no-offset paper: ``lambda`` geometric in [10 n^-2, 1], ``sigma`` geometric in
 [0.1, 2 n^(1/d)], ``gamma = sigma^2`` (rbf) or ``sigma`` (laplacian), ``C = 1 / (2 lambda n)``.
@@ -32,16 +32,10 @@ from maxmargin.solvers.common.run import Run
 from maxmargin.solvers.kernel.coding import Coding
 from maxmargin.solvers.kernel.folds import Fold, Validation, order_by_fold
 from maxmargin.solvers.kernel.gram import Kernel, KernelCallable
-from maxmargin.solvers.kernel.grid_matrices import Shelf
+from maxmargin.solvers.kernel.grid_matrices import MatrixPool
+from maxmargin.solvers.kernel.path import BinaryProblem, Method, RegularisationPath
 from maxmargin.solvers.kernel.sources import MatrixSource, budget_of
-from maxmargin.solvers.kernel.two_variable import (
-    BinaryProblem,
-    KernelSolution,
-    Line,
-    Method,
-    solve,
-    zero_solution,
-)
+from maxmargin.solvers.kernel.two_variable import KernelSolution, solve, zero_solution
 
 # ---------------------------------------------------------------- the grid
 
@@ -87,7 +81,7 @@ class GridResult:
 
 @dataclass(frozen=True)
 class GridProgress:
-    """What a callback of a grid sees after every task (one fold of one width)."""
+    """What a callback of a grid sees after every task (one fold of one gamma)."""
 
     done: int
     total: int
@@ -107,7 +101,7 @@ class GridProblem:
 
     `counts` weigh the validation rows in errors and losses.
     `kernel` is a Kernel (its gamma is replaced), a function of two arrays, or "precomputed"; the
-    last two have one width. `folds` are pairs of index arrays (training, validation).
+    last two have one gamma. `folds` are pairs of index arrays (training, validation).
     """
 
     X: Any
@@ -128,7 +122,7 @@ class GridProblem:
 # ---------------------------------------------------------------- the search
 
 
-class Search:
+class GridSearch:
     """One search of a grid: its folds, its matrices and what is known so far."""
 
     def __init__(
@@ -139,7 +133,7 @@ class Search:
         budget: int,
         pool: _core.Pool,
         callback: Callable[[GridProgress], bool | None] | None = None,
-        like: Shelf | None = None,
+        like: MatrixPool | None = None,
     ) -> None:
         self.problem, self.settings, self.method = problem, settings, method
         by_clipped = method.rule == "relative"
@@ -154,7 +148,7 @@ class Search:
         self.weights = problem.weights[self.order]
         self.counts = problem.counts[self.order]
         self.labels = problem.coding.labels(self.codes)
-        self.shelf = Shelf(problem, self.order, budget, pool, method.n_neighbours, like)
+        self.matrices = MatrixPool(problem, self.order, budget, pool, method.n_neighbours, like)
         self.result = empty_result(problem)
         self.betas: dict[tuple[int, int], np.ndarray] = {}
         self.best_beta: np.ndarray | None = None
@@ -162,7 +156,7 @@ class Search:
         self.lock = threading.Lock()
 
     def search(self) -> GridResult:
-        """Every fold of every width."""
+        """Every fold of every gamma."""
         tasks, done = self.tasks(), 0
         waiting, running = iter(tasks), set[Future]()
         with ThreadPoolExecutor(self.pool.threads) as executor:
@@ -170,7 +164,7 @@ class Search:
                 if not self.run.ended and not self.run.poll():
                     free = self.pool.threads - len(running)
                     for task in itertools.islice(waiting, free):
-                        running.add(executor.submit(self.fold_of_width, *task))
+                        running.add(executor.submit(self.fold_of_gamma, *task))
                 if not running:
                     break
                 finished, running = wait(running, timeout=0.02, return_when=FIRST_COMPLETED)
@@ -184,46 +178,46 @@ class Search:
         return self.result
 
     def tasks(self) -> list[tuple[int, int]]:
-        """(width, fold), the long ones first: narrow kernels (large gamma) take more steps.
+        """(gamma, fold), the long ones first: narrow kernels (large gamma) take more steps.
 
-        As many widths as there may be matrices take turns, so that no thread waits for a matrix
-        that another one builds.
+        As many values of gamma as there may be matrices take turns, so that no thread waits for a
+        matrix that another one builds.
         """
-        widths = np.argsort(self.problem.gammas)[::-1].tolist()
-        step = self.shelf.capacity
-        together = [widths[begin : begin + step] for begin in range(0, len(widths), step)]
-        return [(w, k) for some in together for k in range(len(self.folds)) for w in some]
+        order = np.argsort(self.problem.gammas)[::-1].tolist()
+        step = self.matrices.capacity
+        together = [order[begin : begin + step] for begin in range(0, len(order), step)]
+        return [(g, k) for some in together for k in range(len(self.folds)) for g in some]
 
     def report(self, done: int, total: int) -> None:
         """Tells the callback, which may end the search."""
-        width, at = self.result.best
+        g, at = self.result.best
         progress = GridProgress(
             done,
             total,
             self.run.clock(),
             float(self.best_score[0]),
             float(self.result.Cs[at]),
-            float(self.result.gammas[width]),
+            float(self.result.gammas[g]),
         )
         self.run.tell(progress)
 
-    def fold_of_width(self, width: int, k: int) -> None:
-        """All C of one fold and one width."""
+    def fold_of_gamma(self, g: int, k: int) -> None:
+        """All C of one fold and one gamma."""
         fold, pool = self.folds[k], _core.Pool(1)
-        source = self.shelf.take(width, pool)
+        source = self.matrices.acquire(g, pool)
         try:
-            f, betas, iterations = self.solve_lines(source, fold, pool)
-            self.score(width, k, f, iterations)
-            self.betas[width, k] = betas
+            f, betas, iterations = self.solve_paths(source, fold, pool)
+            self.score(g, k, f, iterations)
+            self.betas[g, k] = betas
         except _core.Stopped:
             return
         finally:
-            self.shelf.give_back(width)
+            self.matrices.release(g)
         with self.lock:
-            if all((width, other) in self.betas for other in range(len(self.folds))):
-                self.finish_width(width)
+            if all((g, other) in self.betas for other in range(len(self.folds))):
+                self.finish_gamma(g)
 
-    def solve_lines(self, source: MatrixSource, fold: Fold, pool: _core.Pool):
+    def solve_paths(self, source: MatrixSource, fold: Fold, pool: _core.Pool):
         """Predictions (Cs, validation rows, problems), betas and iterations of one fold."""
         Cs = self.problem.Cs
         f = np.zeros((len(Cs), fold.test.shape[0], len(self.labels)))
@@ -233,25 +227,25 @@ class Search:
         for b, labels in enumerate(self.labels):
             y = np.where(fold.train, labels, 0.0)
             problem = BinaryProblem(source, y, self.weights, fold.ranges)
-            line = Line(
+            path = RegularisationPath(
                 problem, self.grid_method, pool, self.settings.stop, False, self.settings.seed
             )
-            validation = Validation(line, fold)
+            validation = Validation(path, fold)
             for at in np.argsort(Cs):
-                line.start(Cs[at] / share)
-                before = line.core.iterations
-                if line.run(self.settings.tol, self.limit) == _core.RunEnd.stopped:
+                path.start(Cs[at] / share)
+                before = path.core.iterations
+                if path.run(self.settings.tol, self.limit) == _core.RunEnd.stopped:
                     raise _core.Stopped
-                iterations[at] += line.core.iterations - before
+                iterations[at] += path.core.iterations - before
                 f[at, :, b] = validation.predict()
-                betas[at, b] = line.beta * share
+                betas[at, b] = path.beta * share
         return f, betas, iterations
 
     @property
     def limit(self) -> int:
         return 2**62 if self.settings.max_iter is None else int(self.settings.max_iter)
 
-    def score(self, width: int, k: int, f: np.ndarray, iterations: np.ndarray) -> None:
+    def score(self, g: int, k: int, f: np.ndarray, iterations: np.ndarray) -> None:
         """Errors and losses of one fold on its validation rows."""
         test = self.folds[k].test
         truth, counts = self.codes[test], self.counts[test]
@@ -260,33 +254,29 @@ class Search:
         for at in range(len(self.problem.Cs)):
             wrong = self.problem.coding.decide(f[at]) != truth
             losses = 1 - margins * np.clip(f[at], -1, 1)
-            self.result.error[width, at, k] = mean(wrong, counts)
-            self.result.loss[width, at, k] = mean(losses, of_problem)
-        self.result.iterations[width, :, k] = iterations
+            self.result.error[g, at, k] = mean(wrong, counts)
+            self.result.loss[g, at, k] = mean(losses, of_problem)
+        self.result.iterations[g, :, k] = iterations
 
-    def finish_width(self, width: int) -> None:
+    def finish_gamma(self, g: int) -> None:
         """Keeps the best point so far, and the mean of its folds' solutions to start from."""
-        _, at = best_point(
-            self.result.error[width : width + 1], self.result.loss[width : width + 1]
-        )
-        error, loss = (
-            values[width].mean(axis=1) for values in (self.result.error, self.result.loss)
-        )
-        # Of equal points the earlier width wins, whichever thread was done first.
-        score = (error[at], loss[at], width)
+        _, at = best_point(self.result.error[g : g + 1], self.result.loss[g : g + 1])
+        error, loss = (values[g].mean(axis=1) for values in (self.result.error, self.result.loss))
+        # Of equal points the earlier gamma wins, whichever thread was done first.
+        score = (error[at], loss[at], g)
         if score < (*self.best_score, self.result.best[0]):
             self.best_score = (error[at], loss[at])
-            self.result.best = (width, at)
+            self.result.best = (g, at)
             times = np.maximum(sum(fold.train.astype(float) for fold in self.folds), 1.0)
-            total = sum(self.betas[width, k][at].astype(np.float64) for k in range(len(self.folds)))
+            total = sum(self.betas[g, k][at].astype(np.float64) for k in range(len(self.folds)))
             self.best_beta = total / times
         for k in range(len(self.folds)):
-            del self.betas[width, k]
+            del self.betas[g, k]
 
     def refit(self, settings: Settings) -> list[KernelSolution]:
         """The best point on all rows, each problem started from the mean of its folds."""
         # A pool that no stop flag ends: a search that was cut short still gives a model.
-        source = self.shelf.last(self.result.best[0], _core.Pool(self.pool.threads))
+        source = self.matrices.last(self.result.best[0], _core.Pool(self.pool.threads))
         solutions = []
         for b, labels in enumerate(self.labels):
             problem = BinaryProblem(source, labels, self.weights)
@@ -315,7 +305,7 @@ def search(
     """
     budget = budget_of(memory)
     try:
-        found = Search(problem, settings, method or Method(), budget, pool, callback)
+        found = GridSearch(problem, settings, method or Method(), budget, pool, callback)
     except _core.Stopped:  # before there was a matrix of distances
         return nothing_found(problem, settings)
     result = found.search()
@@ -329,8 +319,8 @@ def best_point(error: np.ndarray, loss: np.ndarray) -> tuple[int, int]:
     first. Whoever names a best point names this one. NaN counts as not tried."""
     errors, losses = error.mean(axis=2), loss.mean(axis=2)
     order = np.lexsort((losses.ravel(), np.nan_to_num(errors.ravel(), nan=np.inf)))
-    width, at = np.unravel_index(order[0], errors.shape)
-    return int(width), int(at)
+    g, at = np.unravel_index(order[0], errors.shape)
+    return int(g), int(at)
 
 
 def mean(values: np.ndarray, weights: np.ndarray) -> float:
@@ -352,10 +342,5 @@ def nothing_found(problem: GridProblem, settings: Settings) -> GridResult:
 
 def empty_result(problem: GridProblem) -> GridResult:
     shape = (len(problem.gammas), len(problem.Cs), len(problem.folds))
-    return GridResult(
-        problem.Cs,
-        problem.gammas,
-        np.full(shape, np.nan),
-        np.full(shape, np.nan),
-        np.zeros(shape, dtype=np.int64),
-    )
+    error, loss = np.full(shape, np.nan), np.full(shape, np.nan)
+    return GridResult(problem.Cs, problem.gammas, error, loss, np.zeros(shape, dtype=np.int64))

@@ -1,4 +1,4 @@
-"""Kernel matrices of the widths of a grid, made from one matrix of distances."""
+"""Kernel matrices of a grid, one for each gamma, made from one matrix of distances."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from maxmargin.solvers.kernel.grid import GridProblem
 
 
-class Shelf:
-    """Kernel matrices of the widths being worked on, within a byte budget.
+class MatrixPool:
+    """Kernel matrices of the values of gamma being worked on, within a byte budget.
 
-    The first task of a width builds its matrix, the last one gives its memory to the next width.
-    What does not depend on the widths is taken from another shelf for the same rows, if given.
+    The first task of a gamma builds its matrix, the last one leaves its memory to the next gamma.
+    What does not depend on gamma is taken from another pool for the same rows, if given.
     """
 
     def __init__(
@@ -32,10 +32,10 @@ class Shelf:
         budget: int,
         pool: _core.Pool,
         neighbours: int,
-        like: Shelf | None = None,
+        like: MatrixPool | None = None,
     ) -> None:
         self.problem, self.order = problem, order
-        size, widths = kernels.matrix_bytes(problem.n), len(problem.gammas)
+        size, gammas = kernels.matrix_bytes(problem.n), len(problem.gammas)
         of_distance = isinstance(problem.kernel, Kernel) and problem.kernel.of_distance
         with_distances = of_distance and 2 * size <= budget
         copies = (budget // size) - with_distances
@@ -60,42 +60,42 @@ class Shelf:
         else:
             self.given = called_matrix(problem.X[order], problem.kernel)
         self.neighbours: np.ndarray | None = None if like is None else like.neighbours
-        self.capacity = max(1, min(copies, widths, pool.threads))  # matrices at a time
+        self.capacity = max(1, min(copies, gammas, pool.threads))  # matrices at a time
         self.free = threading.Semaphore(self.capacity)
         self.buffers: list[np.ndarray] = [] if like is None else like.buffers
         self.sources: dict[int, MatrixSource] = {}
-        self.left = [len(problem.folds)] * widths
-        self.locks = [threading.Lock() for _ in range(widths)]
+        self.left = [len(problem.folds)] * gammas
+        self.locks = [threading.Lock() for _ in range(gammas)]
         self.lock = threading.Lock()
         most = max((problem.n / max(len(train), 1) for train, _ in problem.folds), default=1.0)
         self.stored = int(np.ceil(neighbours * min(most, 4.0))) + 1
         if self.D is not None and self.neighbours is None:
             self.neighbours = kernels.neighbours_in(self.D, self.stored, pool)
 
-    def take(self, width: int, pool: _core.Pool) -> MatrixSource:
-        with self.locks[width]:
-            if width not in self.sources:
+    def acquire(self, g: int, pool: _core.Pool) -> MatrixSource:
+        with self.locks[g]:
+            if g not in self.sources:
                 self.free.acquire()
                 try:
-                    self.sources[width] = self.build(width, pool)
+                    self.sources[g] = self.build(g, pool)
                 except BaseException:
                     self.free.release()  # or the others would wait for ever
                     raise
-            return self.sources[width]
+            return self.sources[g]
 
-    def give_back(self, width: int) -> None:
+    def release(self, g: int) -> None:
         with self.lock:
-            self.left[width] -= 1
-            if self.left[width] == 0:
-                self.buffers.append(self.sources.pop(width).K)
+            self.left[g] -= 1
+            if self.left[g] == 0:
+                self.buffers.append(self.sources.pop(g).K)
                 self.free.release()
 
-    def last(self, width: int, pool: _core.Pool) -> MatrixSource:
-        """The matrix of one width once no task runs any more; all others are given back."""
-        self.buffers += [source.K for w, source in self.sources.items() if w != width]
-        return self.sources[width] if width in self.sources else self.build(width, pool)
+    def last(self, g: int, pool: _core.Pool) -> MatrixSource:
+        """The matrix of the g-th gamma once no task runs any more; all others are released."""
+        self.buffers += [source.K for other, source in self.sources.items() if other != g]
+        return self.sources[g] if g in self.sources else self.build(g, pool)
 
-    def build(self, width: int, pool: _core.Pool) -> MatrixSource:
+    def build(self, g: int, pool: _core.Pool) -> MatrixSource:
         problem = self.problem
         exact: Exact
         with self.lock:
@@ -105,7 +105,7 @@ class Shelf:
         else:
             assert self.points is not None and isinstance(problem.kernel, Kernel)
             K = kernels.empty_matrix(problem.n) if K is None else K
-            kernel = problem.kernel.with_gamma(problem.gammas[width])
+            kernel = problem.kernel.with_gamma(problem.gammas[g])
             exact = NamedValues(self.points, kernel)
             if self.D is not None:
                 kernels.kernel_from_distances(kernel, self.D, K, pool)

@@ -26,16 +26,10 @@ from maxmargin.losses.pointwise import LossSpec, Pointwise
 from maxmargin.problem import Settings, Status
 from maxmargin.solvers.common.run import Run
 from maxmargin.solvers.kernel.certificate import KernelCertificate
+from maxmargin.solvers.kernel.path import LARGEST, NO_LIMIT
 from maxmargin.solvers.kernel.regression_newton import RegressionNewton
 from maxmargin.solvers.kernel.sources import FIRST_SLICE, CachedSource, PartialSource, Source
-from maxmargin.solvers.kernel.two_variable import (
-    LARGEST,
-    MARGIN,
-    NEWTON_ROWS,
-    NO_LIMIT,
-    SHRINK,
-    KernelSolution,
-)
+from maxmargin.solvers.kernel.two_variable import MARGIN, NEWTON_ROWS, SHRINK, KernelSolution
 
 EPSILON = float(np.finfo(np.float64).eps)
 MOST_ROWS = 4000  # for Newton's method
@@ -62,7 +56,7 @@ class RegressionProblem:
         self.shape = _core.LossShape(self.spec.name, self.spec.x)
 
 
-class RegressionLine:
+class RegressionPath:
     """One problem for one value of C after another, each started from the one before."""
 
     def __init__(self, problem: RegressionProblem, pool: _core.Pool) -> None:
@@ -143,10 +137,10 @@ def box(c: np.ndarray, shape: _core.LossShape) -> tuple[np.ndarray, np.ndarray]:
         return c * shape.low, c * shape.high
 
 
-def along(line: RegressionLine, Cs: np.ndarray, settings: Settings) -> Iterator[np.ndarray]:
+def along(path: RegressionPath, Cs: np.ndarray, settings: Settings) -> Iterator[np.ndarray]:
     """Predictions of all points for one C after another, by float32 rows. Once Newton's method was
     cheaper than steps it is for all C that follow, as these grow."""
-    patience = patience_of(line.problem)
+    patience = patience_of(path.problem)
     limit = NO_LIMIT if settings.max_iter is None else int(settings.max_iter)
 
     def check_stop() -> None:
@@ -154,14 +148,14 @@ def along(line: RegressionLine, Cs: np.ndarray, settings: Settings) -> Iterator[
             raise _core.Stopped
 
     for C in np.asarray(Cs, dtype=np.float64):
-        line.start(float(C))
-        end = line.core.run(settings.tol, min(limit, patience), settings.stop, False)
+        path.start(float(C))
+        end = path.core.run(settings.tol, min(limit, patience), settings.stop, False)
         if end == _core.RunEnd.stopped:
             raise _core.Stopped
         if end != _core.RunEnd.tolerance and patience < limit:
-            line.newton(settings.tol, check_stop)
+            path.newton(settings.tol, check_stop)
             patience = 0
-        yield line.problem.t - line.r
+        yield path.problem.t - path.r
 
 
 # ---------------------------------------------------------------- bounds in float64
@@ -179,14 +173,14 @@ class RegressionBounds:
         return self.primal - self.dual
 
 
-def bounds_of(line: RegressionLine, pool: _core.Pool) -> RegressionBounds:
-    """Bounds of the line's beta; its residuals are float64's afterwards."""
-    problem, beta = line.problem, line.beta
-    used, others = np.flatnonzero(beta), np.flatnonzero((line.c != 0) & (beta == 0))
+def bounds_of(path: RegressionPath, pool: _core.Pool) -> RegressionBounds:
+    """Bounds of the path's beta; its residuals are float64's afterwards."""
+    problem, beta = path.problem, path.beta
+    used, others = np.flatnonzero(beta), np.flatnonzero((path.c != 0) & (beta == 0))
     rows = np.concatenate([used, others])
     f, e = problem.source.exact.combine(rows, used, beta[used], pool)
-    line.r[rows] = problem.t[rows] - f
-    t, c = problem.t[rows], line.c[rows]
+    path.r[rows] = problem.t[rows] - f
+    t, c = problem.t[rows], path.c[rows]
     loss = problem.spec.on_targets(t, c, pool)
     norm2 = float(beta[used] @ f[: len(used)])
     lost = float(np.abs(beta[used]) @ e[: len(used)])
@@ -219,10 +213,10 @@ def solve_regression(
     owns_stop: bool = True,
 ) -> KernelSolution:
     """Solves one problem until the relative gap is within the tolerance in float64."""
-    line = RegressionLine(problem, pool)
-    descent = RegressionDescent(line, settings, owns_stop)
+    path = RegressionPath(problem, pool)
+    descent = RegressionDescent(path, settings, owns_stop)
     try:
-        line.start(C, beta0)
+        path.start(C, beta0)
         descent.descend()
     except _core.Stopped:
         descent.run.stopped()
@@ -251,32 +245,32 @@ def patience_of(problem: RegressionProblem) -> int:
 class RegressionDescent:
     """One run: slices of steps, judged in float64, refined until the relative gap is small."""
 
-    def __init__(self, line: RegressionLine, settings: Settings, owns_stop: bool = True) -> None:
-        self.line, self.settings, self.owns_stop = line, settings, owns_stop
+    def __init__(self, path: RegressionPath, settings: Settings, owns_stop: bool = True) -> None:
+        self.path, self.settings, self.owns_stop = path, settings, owns_stop
         self.run = Run(settings, patience=math.inf, owns_stop=owns_stop)
         self.limit = NO_LIMIT if settings.max_iter is None else int(settings.max_iter)
-        self.pool = _core.Pool(line.pool.threads)  # one that no stop flag ends
+        self.pool = _core.Pool(path.pool.threads)  # one that no stop flag ends
         self.bounds: RegressionBounds | None = None
         self.newton_steps = 0
-        self.patience = patience_of(line.problem)
+        self.patience = patience_of(path.problem)
 
     @property
     def iterations(self) -> int:
-        return self.line.core.iterations + self.newton_steps
+        return self.path.core.iterations + self.newton_steps
 
     def descend(self) -> None:
         """Slices of steps until the run ends; Newton's method where they no longer help."""
-        line, judged, length = self.line, math.inf, FIRST_SLICE
+        path, judged, length = self.path, math.inf, FIRST_SLICE
         small = self.patience < NO_LIMIT
         if self.patience == 0 and self.limit > 0:
             return self.newton()
         while True:
-            before = line.core.iterations
+            before = path.core.iterations
             end = self.steps(length)
             length *= 2
             done = end in (_core.RunEnd.tolerance, _core.RunEnd.stalled)
-            primal = line.core.P
-            dual = max(primal - line.core.gap, 0.0)
+            primal = path.core.P
+            dual = max(primal - path.core.gap, 0.0)
             if self.run.record(self.iterations, primal, dual, solved=done and self.solved()):
                 return None
             if done:
@@ -284,13 +278,13 @@ class RegressionDescent:
                 if not gap <= SHRINK * judged:
                     return self.newton() if small else self.run.end(Status.STALLED)
                 judged = gap
-                line.core.begin()
-            if small and line.core.iterations >= self.patience:
+                path.core.begin()
+            if small and path.core.iterations >= self.patience:
                 return self.newton()
-            self.look_after_rows(line.core.iterations - before)
+            self.fill_matrix_if_cheaper(path.core.iterations - before)
 
     def steps(self, most: int) -> _core.RunEnd:
-        core = self.line.core
+        core = self.path.core
         ahead = max(0, min(most, self.limit - self.iterations, self.patience - core.iterations))
         before = core.iterations
         tol = self.settings.tol * (1 - MARGIN)
@@ -298,17 +292,17 @@ class RegressionDescent:
         self.bounds = None if core.iterations > before else self.bounds
         return end
 
-    def look_after_rows(self, steps: int) -> None:
+    def fill_matrix_if_cheaper(self, steps: int) -> None:
         """Makes the whole Gram matrix where that pays."""
-        source = self.line.problem.source
+        source = self.path.problem.source
         if isinstance(source, PartialSource):
-            source.fill_if_cheaper(steps, self.line.pool)
+            source.fill_if_cheaper(steps, self.path.pool)
         elif isinstance(source, CachedSource):
             source.warn_if_too_small()
 
     def judge(self) -> RegressionBounds:
         if self.bounds is None:
-            self.bounds = bounds_of(self.line, self.pool)
+            self.bounds = bounds_of(self.path, self.pool)
         return self.bounds
 
     def solved(self) -> bool:
@@ -317,24 +311,24 @@ class RegressionDescent:
 
     def newton(self) -> None:
         """The rest in float64; the better of before and after is kept."""
-        line, before = self.line, self.judge()
-        beta, r = line.beta.copy(), line.r.copy()
+        path, before = self.path, self.judge()
+        beta, r = path.beta.copy(), path.r.copy()
         self.bounds = None  # a stop may come when beta has moved already
-        self.newton_steps += line.newton(0.1 * self.settings.tol, self.run.raise_if_stopped)
+        self.newton_steps += path.newton(0.1 * self.settings.tol, self.run.raise_if_stopped)
         after = self.judge()
         if not after.gap < before.gap:
-            line.beta[:], line.r[:], self.bounds = beta, r, before
+            path.beta[:], path.r[:], self.bounds = beta, r, before
         bounds = self.judge()
         if not self.run.record(self.iterations, bounds.primal, bounds.dual, solved=self.solved()):
             self.run.end(Status.MAX_ITER if self.iterations >= self.limit else Status.STALLED)
 
     def solution(self) -> KernelSolution:
         """The answer with its certificate: whatever ended the run, the numbers decide."""
-        line, bounds = self.line, self.judge()
+        path, bounds = self.path, self.judge()
         certificate = self.run.certify(bounds.primal, bounds.dual, n_iter=self.iterations)
         return KernelSolution(
-            line.beta.copy(),
-            line.problem.t - line.r,
-            KernelCertificate.of(certificate, bounds.gap, line.scale),
+            path.beta.copy(),
+            path.problem.t - path.r,
+            KernelCertificate.of(certificate, bounds.gap, path.scale),
             self.run.history,
         )

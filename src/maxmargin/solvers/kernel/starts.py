@@ -1,10 +1,10 @@
-"""Where a fit starts, on its own or along a line of C (section 2.3 of the no-offset paper).
+"""Where a fit starts, on its own or along a path of C (section 2.3 of the no-offset paper).
 
     I0, W0   a = 0                          I1, W1   a = C, the classical kernel rule
     W2       keep a                         W3, W5   scale a by C_new / C_old
     W4       bounded a to C_new (C grows)   W6       cut a to C_new (C falls)
 
-A start sets beta and the residuals r of a `Line`; after W3 to W6 r is recycled, so that only the
+A start sets beta and r of a `RegularisationPath`; after W3 to W6 r is recycled, so that only the
 cheaper part of ``f = sum_j beta_j k_j`` is computed.
 """
 
@@ -19,42 +19,42 @@ from maxmargin import _core
 from maxmargin.solvers.kernel.sources import CachedSource, PartialSource
 
 if TYPE_CHECKING:
-    from maxmargin.solvers.kernel.two_variable import Line
+    from maxmargin.solvers.kernel.path import RegularisationPath
 
 SAMPLE = 32  # points that tell whether the kernel rule is a good start
 
 
-def start_zero(line: Line, c: np.ndarray, ratio: float = 1.0) -> None:
+def start_zero(path: RegularisationPath, c: np.ndarray, ratio: float = 1.0) -> None:
     """I0, W0: ``a = 0`` (Procedure 3)."""
-    line.beta[:] = 0.0
-    line.r[:] = line.y
+    path.beta[:] = 0.0
+    path.r[:] = path.y
 
 
-def start_kernel_rule(line: Line, c: np.ndarray, ratio: float = 1.0) -> None:
+def start_kernel_rule(path: RegularisationPath, c: np.ndarray, ratio: float = 1.0) -> None:
     """I1, W1: ``a = C``, the classical kernel rule (Procedure 4)."""
-    if isinstance(line.problem.source, PartialSource):
-        line.problem.source.fill(line.pool)  # every row is needed
-    line.beta[:] = c
-    line.r[:] = line.y
+    if isinstance(path.problem.source, PartialSource):
+        path.problem.source.fill(path.pool)  # every row is needed
+    path.beta[:] = c
+    path.r[:] = path.y
     used = np.flatnonzero(c)
-    line.add_rows(used, c[used])
+    path.add_rows(used, c[used])
 
 
-def kernel_rule_fits(line: Line, c: np.ndarray) -> bool:
+def kernel_rule_fits(path: RegularisationPath, c: np.ndarray) -> bool:
     """Whether most points, judged by a sample of them, would stay at ``a = C``.
 
-    So it is at the small C a line begins with; at large C nearly all would have to come down again.
+    So it is at the small C a path begins with; at large C nearly all would have to come down again.
     """
-    source = line.problem.source
+    source = path.problem.source
     if isinstance(source, CachedSource):
         return False
     points = np.flatnonzero(c)
     sample = points[:: max(1, len(points) // SAMPLE)]
     f = source.some_rows(sample) @ c.astype(np.float32)
-    return bool(2 * np.count_nonzero(line.y[sample] * f <= 1) >= len(sample))
+    return bool(2 * np.count_nonzero(path.y[sample] * f <= 1) >= len(sample))
 
 
-def start_keep(line: Line, c: np.ndarray, ratio: float) -> None:
+def start_keep(path: RegularisationPath, c: np.ndarray, ratio: float) -> None:
     """W2: keep a (Procedure 5). Only for growing C."""
     if ratio < 1:
         raise ValueError(
@@ -62,15 +62,15 @@ def start_keep(line: Line, c: np.ndarray, ratio: float) -> None:
         )
 
 
-def start_scale(line: Line, c: np.ndarray, ratio: float) -> None:
+def start_scale(path: RegularisationPath, c: np.ndarray, ratio: float) -> None:
     """W3, W5: scale a by C_new / C_old (Procedure 8)."""
-    at_bound = line.beta == line.c
-    line.beta *= ratio
-    line.beta[at_bound] = c[at_bound]
-    line.r[:] = line.y - ratio * (line.y - line.r)
+    at_bound = path.beta == path.c
+    path.beta *= ratio
+    path.beta[at_bound] = c[at_bound]
+    path.r[:] = path.y - ratio * (path.y - path.r)
 
 
-def start_expand(line: Line, c: np.ndarray, ratio: float) -> None:
+def start_expand(path: RegularisationPath, c: np.ndarray, ratio: float) -> None:
     """W4: bounded a to C_new, the rest kept (Procedure 6). Only for growing C.
 
     f is a sum over bounded and over inner points. The part of the bounded ones is multiplied by the
@@ -81,17 +81,17 @@ def start_expand(line: Line, c: np.ndarray, ratio: float) -> None:
             f"warm start W4 needs growing C; C fell by the factor {ratio:.3g}. Use W5, W6"
         )
     _core.start_expand(
-        line.rows, line.ranges, line.beta, line.r, line.y, line.c, c, ratio, line.pool
+        path.rows, path.ranges, path.beta, path.r, path.y, path.c, c, ratio, path.pool
     )
 
 
-def start_cut(line: Line, c: np.ndarray, ratio: float) -> None:
+def start_cut(path: RegularisationPath, c: np.ndarray, ratio: float) -> None:
     """W6: cut a to C_new, the rest kept (Procedure 7). Only for falling C."""
     if ratio > 1:
         raise ValueError(
             f"warm start W6 needs falling C; C grew by the factor {ratio:.3g}. Use W3, W4"
         )
-    _core.start_cut(line.rows, line.ranges, line.beta, line.r, line.y, line.c, c, ratio, line.pool)
+    _core.start_cut(path.rows, path.ranges, path.beta, path.r, path.y, path.c, c, ratio, path.pool)
 
 
 COLD: dict[str, Callable] = {

@@ -279,7 +279,7 @@ class Trainer:
             self.loops.check_gap(block, self.state.best, self.mean, losses, self.pool)
         self.loops.end_check()
         self.state.passes += 1
-        self.settle(losses)
+        self.take_bounds(losses)
         if last:
             self.run.end(Status.MAX_TIME)
 
@@ -288,12 +288,12 @@ class Trainer:
         self.loops.start_check()
         self.loops.check_gap_in_cache(self.state.best, self.mean, losses, self.pool)
         self.loops.end_check()
-        self.settle(losses)
+        self.take_bounds(losses)
 
     def no_losses(self) -> np.ndarray:
         return np.zeros((self.problems, len(_core.CachedLoops.line)))
 
-    def settle(self, losses: np.ndarray) -> None:
+    def take_bounds(self, losses: np.ndarray) -> None:
         """The bounds that a gap check gives each problem."""
         for k in self.run.open_problems():
             self.state.move(k, self.mean[k], losses[k])

@@ -20,8 +20,8 @@ from maxmargin.solvers.kernel.gram import Kernel
 from maxmargin.solvers.subspace.kernel_values import diagonal, is_wide
 from maxmargin.solvers.subspace.preimages import (
     KERNELS_WITH_PREIMAGES,
+    PreImageOptions,
     Residual,
-    Search,
     pre_image,
     sample_of,
 )
@@ -52,15 +52,15 @@ class FreeVectors:
 
     guided, tries = True, TRIES
 
-    def __init__(self, search: Search, random: np.random.Generator) -> None:
-        self._search, self._random = search, random
+    def __init__(self, options: PreImageOptions, random: np.random.Generator) -> None:
+        self._options, self._random = options, random
 
     def next(self, subspace: Subspace, subgrad: np.ndarray) -> np.ndarray | None:
         kind = Residual if subspace.products is None else SpanResidual
-        residual = kind(subspace, sample_of(subspace, subgrad, self._search.rows, self._random))
+        residual = kind(subspace, sample_of(subspace, subgrad, self._options.rows, self._random))
         if len(residual.rows) == 0:
             return None
-        b, quotient = pre_image(residual, self._search, self._random)
+        b, quotient = pre_image(residual, self._options, self._random)
         if not math.sqrt(quotient) > residual.nothing:
             return None
         return subspace.rounded(residual.back(b))
@@ -74,12 +74,14 @@ class TrainingRows:
 
     guided, tries = True, TRIES
 
-    def __init__(self, n: int, search: Search, random: np.random.Generator) -> None:
-        self._search, self._random = search, random
+    def __init__(self, n: int, options: PreImageOptions, random: np.random.Generator) -> None:
+        self._options, self._random = options, random
         self._left = np.arange(n)
 
     def next(self, subspace: Subspace, subgrad: np.ndarray) -> np.ndarray | None:
-        residual = Residual(subspace, sample_of(subspace, subgrad, self._search.rows, self._random))
+        residual = Residual(
+            subspace, sample_of(subspace, subgrad, self._options.rows, self._random)
+        )
         if len(self._left) == 0 or len(residual.rows) == 0:
             return None
         count = min(TRAINING_SAMPLE, len(self._left))
@@ -133,16 +135,16 @@ def dense_rows(X, rows: np.ndarray) -> np.ndarray:
     return np.asarray(part.toarray() if sp.issparse(part) else part, dtype=np.float64)
 
 
-def choice_of(basis: str, subspace: Subspace, search: Search, seed: int) -> Choice:
+def choice_of(basis: str, subspace: Subspace, options: PreImageOptions, seed: int) -> Choice:
     """The source of basis vectors by name."""
     random = np.random.default_rng(seed)
     if basis == "free":
         check_preimages(subspace.kernel)
         if subspace.kernel.name == "rbf" and is_wide(subspace.X):
             subspace.keep_products()
-        return FreeVectors(search, random)
+        return FreeVectors(options, random)
     if basis == "training":
-        return TrainingRows(subspace.n, search, random)
+        return TrainingRows(subspace.n, options, random)
     if basis == "nystroem":
         return RandomRows(subspace.n, random)
     if basis == "cholesky":

@@ -39,7 +39,7 @@ SHORTEN = 4.0  # by how much a step that does not gain is shortened
 
 
 @dataclass(frozen=True)
-class Search:
+class PreImageOptions:
     """How hard to look for a pre-image.
 
     Parameters
@@ -113,11 +113,11 @@ class SampledResidual(ABC):
         """``f(b)^2 / k(b, b)``: what adding b takes from ||r||^2, if phi(b) were new altogether."""
 
     @abstractmethod
-    def pull(self, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def mean_shift(self, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """f(b) and ``sum_q v_q k(b, t_q) t_q / f(b)`` of the Gaussian kernel for some b (rows)."""
 
     @abstractmethod
-    def climb(self, b: np.ndarray, search: Search) -> np.ndarray:
+    def ascend(self, b: np.ndarray, options: PreImageOptions) -> np.ndarray:
         """Where some b (rows) lead, uphill."""
 
     @abstractmethod
@@ -219,14 +219,14 @@ class Residual(SampledResidual):
         np.minimum(exponent, 0, out=exponent)
         return np.exp(exponent, out=exponent).astype(np.float64, copy=False)
 
-    def pull(self, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def mean_shift(self, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         (points,), f, s = self._blocks, np.empty(len(b)), np.empty(b.shape)
-        _core.gaussian_pull(self.kernel.gamma, points, self.norms, self.v, b, f, s, self.pool)
+        _core.mean_shift(self.kernel.gamma, points, self.norms, self.v, b, f, s, self.pool)
         return f, np.divide(s, f[:, None], out=b.astype(s.dtype), where=f[:, None] != 0)
 
-    def climb(self, b: np.ndarray, search: Search) -> np.ndarray:
+    def ascend(self, b: np.ndarray, options: PreImageOptions) -> np.ndarray:
         ascents = fixed_points if self.kernel.name == "rbf" else gradient_ascents
-        return ascents(self, b, search)
+        return ascents(self, b, options)
 
     def quotients(self, b: np.ndarray) -> np.ndarray:
         f, own = self.values(b)
@@ -249,36 +249,36 @@ def trimmed(b: np.ndarray) -> np.ndarray:
 
 
 def pre_image(
-    residual: SampledResidual, search: Search, random: np.random.Generator
+    residual: SampledResidual, options: PreImageOptions, random: np.random.Generator
 ) -> tuple[np.ndarray, float]:
     """The best b found, in the residual's coordinates, and its quotient."""
-    starts = residual.some_rows(search.starts, random)
-    best = np.argsort(-residual.quotients(starts), kind="stable")[: search.restarts]
-    ends = residual.climb(starts[best], search)
+    starts = residual.some_rows(options.starts, random)
+    best = np.argsort(-residual.quotients(starts), kind="stable")[: options.restarts]
+    ends = residual.ascend(starts[best], options)
     quotients = residual.quotients(ends)
     winner = int(np.argmax(quotients))
     return ends[winner], float(quotients[winner])
 
 
-def fixed_points(residual: SampledResidual, b: np.ndarray, search: Search) -> np.ndarray:
+def fixed_points(residual: SampledResidual, b: np.ndarray, options: PreImageOptions) -> np.ndarray:
     """Follows some b (rows) to fixed points of the Gaussian kernel; f^2 never falls."""
-    f, target = residual.pull(b)
+    f, target = residual.mean_shift(b)
     step = np.ones(len(b))
-    for _ in range(search.iterations):
+    for _ in range(options.iterations):
         tried = b + step.astype(b.dtype)[:, None] * (target - b).astype(b.dtype)
-        f_tried, target_tried = residual.pull(tried)
+        f_tried, target_tried = residual.mean_shift(tried)
         better = (f_tried**2 > f**2) & np.isfinite(tried).all(axis=1)
         growth = np.where(better, f_tried**2 - f**2, 0.0) / np.maximum(f_tried**2, 1e-300)
         f = np.where(better, f_tried, f)
         b = np.where(better[:, None], tried, b)
         target = np.where(better[:, None], target_tried, target)
         step = np.where(better, 1.0, step / SHORTEN)
-        if np.all(growth < search.tolerance) and np.all(better | (step < 1e-2)):
+        if np.all(growth < options.tolerance) and np.all(better | (step < 1e-2)):
             break
     return b
 
 
-def gradient_ascents(residual: Residual, b: np.ndarray, search: Search) -> np.ndarray:
+def gradient_ascents(residual: Residual, b: np.ndarray, options: PreImageOptions) -> np.ndarray:
     """The same for polynomial kernels: L-BFGS on ``log k(b, b) - log f(b)^2``."""
     from scipy.optimize import minimize
 
@@ -303,7 +303,7 @@ def gradient_ascents(residual: Residual, b: np.ndarray, search: Search) -> np.nd
         if not np.isfinite(value):
             continue
         found = minimize(
-            downhill, start, jac=True, method="L-BFGS-B", options={"maxiter": search.iterations}
+            downhill, start, jac=True, method="L-BFGS-B", options={"maxiter": options.iterations}
         )
         if found.fun < value and np.isfinite(found.x).all():
             ends[q] = found.x

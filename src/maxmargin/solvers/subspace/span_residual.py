@@ -18,9 +18,9 @@ import scipy.sparse as sp
 
 from maxmargin.solvers.subspace.kernel_values import kernel_of_products
 from maxmargin.solvers.subspace.preimages import (
+    PreImageOptions,
     Sample,
     SampledResidual,
-    Search,
     fixed_points,
     trimmed,
     used_columns,
@@ -77,13 +77,13 @@ class SpanResidual(SampledResidual):
     def quotients(self, b: np.ndarray) -> np.ndarray:
         return (self.gaussian(b) @ self.v) ** 2
 
-    def pull(self, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def mean_shift(self, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         weights = self.gaussian(b) * self.v
         f = weights.sum(axis=1)
         return f, np.divide(weights, f[:, None], out=b.copy(), where=f[:, None] != 0)
 
-    def climb(self, b: np.ndarray, search: Search) -> np.ndarray:
-        return fixed_points(self, b, search)
+    def ascend(self, b: np.ndarray, options: PreImageOptions) -> np.ndarray:
+        return fixed_points(self, b, options)
 
     def back(self, b: np.ndarray) -> np.ndarray:
         m = len(self.rows)

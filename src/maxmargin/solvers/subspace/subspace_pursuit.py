@@ -18,7 +18,7 @@ the machines of one span only.
 Algorithm 3, and who does each line:
 
      2  no planes, no basis                                   Machine, Subspace
-     3  repeat                                                grow, then Machine.settle
+     3  repeat                                                grow, then Machine.close_gap
      4-7  H, alpha, xi, w: the reduced problem                planes.minimise
      8-10 labels that violate most at w                       loss.evaluate, by next_touch
     11  remove inactive planes                                planes.drop_idle
@@ -126,7 +126,7 @@ def solve(
     for size in sizes:
         complete = grown(machines, subspace, choice, size)
         for machine in machines:
-            machine.settle()
+            machine.close_gap()
         stages.append(Stage(subspace.k, [machine.solution(all_rows) for machine in machines]))
         if complete or any(machine.ended for machine in machines):
             break
@@ -258,7 +258,7 @@ class Machine:
         if self.run.status is Status.OPTIMAL:
             self.run.restart()
 
-    def settle(self) -> None:
+    def close_gap(self) -> None:
         """Cutting planes until the gap within the span is within the tolerance."""
         if self.ended or self.subspace.k == 0:
             return

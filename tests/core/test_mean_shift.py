@@ -1,4 +1,4 @@
-"""The pull of weighted points on points of the Gaussian kernel."""
+"""The mean shift of weighted points under the Gaussian kernel."""
 
 import numpy as np
 import pytest
@@ -6,10 +6,10 @@ import pytest
 from maxmargin import _core
 
 
-def pull(points, v, b, gamma, threads=1):
+def mean_shift(points, v, b, gamma, threads=1):
     f, s = np.empty(len(b)), np.empty(b.shape)
     norms = (points.astype(np.float64) ** 2).sum(axis=1)
-    _core.gaussian_pull(gamma, points, norms, v, b, f, s, _core.Pool(threads))
+    _core.mean_shift(gamma, points, norms, v, b, f, s, _core.Pool(threads))
     return f, s
 
 
@@ -19,7 +19,7 @@ def test_sums_are_those_of_the_definition(m, d, count, dtype):
     rng = np.random.default_rng(m)
     points, b = (rng.normal(size=(n, d)).astype(dtype) for n in (m, count))
     v = rng.normal(size=m)
-    f, s = pull(points, v, b, 0.7 / d)
+    f, s = mean_shift(points, v, b, 0.7 / d)
     squares = ((b[:, None, :].astype(float) - points[None, :, :]) ** 2).sum(axis=2)
     weights = np.exp(-0.7 / d * squares) * v
     scale = np.abs(weights).sum()
@@ -31,13 +31,15 @@ def test_threads_change_nothing():
     rng = np.random.default_rng(0)
     points, v = rng.normal(size=(4000, 50)).astype(np.float32), rng.normal(size=4000)
     b = points[:2].copy()
-    for one, three in zip(pull(points, v, b, 0.01), pull(points, v, b, 0.01, threads=3)):
+    for one, three in zip(
+        mean_shift(points, v, b, 0.01), mean_shift(points, v, b, 0.01, threads=3)
+    ):
         np.testing.assert_array_equal(one, three)
 
 
 def test_arrays_of_other_sizes_are_refused():
     points = np.zeros((4, 3))
     with pytest.raises(ValueError, match="the rows of b"):
-        pull(points, np.zeros(4), np.zeros((1, 2)), 1.0)
+        mean_shift(points, np.zeros(4), np.zeros((1, 2)), 1.0)
     with pytest.raises(ValueError, match="weights"):
-        pull(points, np.zeros(3), np.zeros((1, 3)), 1.0)
+        mean_shift(points, np.zeros(3), np.zeros((1, 3)), 1.0)

@@ -1,4 +1,4 @@
-#include "kernel/pull.hpp"
+#include "kernel/mean_shift.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -48,7 +48,7 @@ MAXMARGIN_FOR(float)
 MAXMARGIN_FOR(double)
 #undef MAXMARGIN_FOR
 
-// Adds the pull of some points on one b to (f, s).
+// Adds the sums over some points for one b to (f, s).
 template <class Value>
 double pull_of(double gamma, const WeightedPoints<Value>& points, Range range, const Value* b,
                double* s) {
@@ -74,8 +74,8 @@ double pull_of(double gamma, const WeightedPoints<Value>& points, Range range, c
 }  // namespace
 
 template <class Value>
-void gaussian_pull(double gamma, const WeightedPoints<Value>& points, const Value* b,
-                   std::size_t count, double* f, double* s, Pool& pool) {
+void mean_shift(double gamma, const WeightedPoints<Value>& points, const Value* b,
+                std::size_t count, double* f, double* s, Pool& pool) {
   const std::size_t each = count * (points.d + 1);  // numbers that a part of the points sums up
   const std::size_t parts = pieces(points.m * each, 65536, 16);
   std::vector<double> sums(parts * each, 0.0);
@@ -94,9 +94,9 @@ void gaussian_pull(double gamma, const WeightedPoints<Value>& points, const Valu
   }
 }
 
-template void gaussian_pull(double, const WeightedPoints<float>&, const float*, std::size_t,
-                            double*, double*, Pool&);
-template void gaussian_pull(double, const WeightedPoints<double>&, const double*, std::size_t,
-                            double*, double*, Pool&);
+template void mean_shift(double, const WeightedPoints<float>&, const float*, std::size_t, double*,
+                         double*, Pool&);
+template void mean_shift(double, const WeightedPoints<double>&, const double*, std::size_t, double*,
+                         double*, Pool&);
 
 }  // namespace maxmargin

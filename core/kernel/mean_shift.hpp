@@ -1,5 +1,5 @@
-// Where the points of a residual pull a point of the Gaussian kernel: one step of the fixed-point
-// iteration for pre-images.
+// The mean shift of the weighted points of a residual under the Gaussian kernel: one step of the
+// fixed-point iteration for pre-images, which takes b to s / f.
 //
 //   f_j = sum_q v_q k(b_j, t_q)        s_j = sum_q v_q k(b_j, t_q) t_q
 //
@@ -22,7 +22,7 @@ struct WeightedPoints {
 
 // b: count x d; f: count; s: count x d
 template <class Value>
-void gaussian_pull(double gamma, const WeightedPoints<Value>& points, const Value* b,
-                   std::size_t count, double* f, double* s, Pool& pool);
+void mean_shift(double gamma, const WeightedPoints<Value>& points, const Value* b,
+                std::size_t count, double* f, double* s, Pool& pool);
 
 }  // namespace maxmargin

@@ -1,4 +1,4 @@
-"""The width of a kernel: what ``gamma`` may be, and what its words stand for."""
+"""``gamma`` of a kernel: what it may be, and what its words stand for."""
 
 from __future__ import annotations
 
