@@ -96,6 +96,25 @@ def test_one_class_is_refused_in_the_same_words(machine):
         MACHINES[machine].fit(given)
 
 
+@pytest.mark.parametrize("machine", sorted(MACHINES))
+def test_several_labels_a_row_are_refused_with_what_to_use(machine):
+    rows = MACHINES[machine].rows()
+    two = np.column_stack([rows.y, rows.y])
+    if machine.startswith("LinearSVC"):  # which takes zeros and ones, but no other pairs
+        two = np.column_stack([rows.y, rows.y + 0.5])
+    name = machine.split("-")[0]
+    expected = rf"y should be a 1d array.*{name} learns one target.*LinearSVC.*sklearn\.multioutput"
+    with pytest.raises(ValueError, match=expected):
+        MACHINES[machine].fit(Rows(rows.X, two, rows.more))
+
+
+def test_a_cluster_refuses_several_labels_a_row():
+    da = pytest.importorskip("dask.array")
+    X, Y = da.zeros((60, 3), chunks=(20, 3)), da.ones((60, 2), chunks=(20, 1))
+    with pytest.raises(ValueError, match=r"y should be a 1d array.*a cluster learns one target"):
+        maxmargin.distributed.LinearSVC().fit(X, Y)
+
+
 @pytest.mark.parametrize("machine", taking("solver"))
 def test_an_unknown_solver_is_refused_with_those_there_are(machine):
     with pytest.raises(ValueError, match=r"^solver must be one of auto, .*; got 'simplex'$"):

@@ -35,6 +35,14 @@ def test_each_label_is_the_machine_of_its_column(rows, solver):
     assert both.score(X, Y) == np.mean((both.predict(X) == Y).all(axis=1))
 
 
+@pytest.mark.parametrize("form", [np.asarray, np.ndarray.tolist])
+def test_pairs_of_other_numbers_are_no_indicators(rows, form):
+    """scikit-learn takes any two whole numbers for indicators: -1 would be a label too."""
+    X, Y = rows
+    with pytest.raises(ValueError, match=r"y holds -1.*; expected an indicator matrix"):
+        LinearSVC().fit(X, form(2 * Y - 1))
+
+
 @pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_array, sparse.coo_array])
 def test_sparse_indicators_are_the_same_labels(rows, form):
     X, Y = rows

@@ -19,6 +19,7 @@ from maxmargin.data.formats.reading import open as open_file
 from maxmargin.data.sparse import checked_csr
 from maxmargin.distributed.errors import dask_modules
 from maxmargin.distributed.parts import Part
+from maxmargin.training.targets import check_one_column
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,8 @@ def _columns(X: Any, **columns: Any) -> dict[str, list[Any]]:
     for name, column in columns.items():
         if column is None:
             continue
+        if name == "y":
+            check_one_column(column, "a cluster")
         if is_collection(column, "dask.array"):
             known = hasattr(X, "chunks") and not np.isnan(sum(X.chunks[0]))
             if known and not np.isnan(sum(column.chunks[0])):

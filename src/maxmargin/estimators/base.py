@@ -26,6 +26,7 @@ from maxmargin.estimators.sources import is_source, opened, read_labelled, read_
 from maxmargin.models.files import register_estimator, save
 from maxmargin.parameters import Options, positive
 from maxmargin.problem import Callback
+from maxmargin.training.targets import check_one_column
 
 ON_CLUSTERS = ("LinearSVC", "LinearSVR", "RankSVM", "MeasureSVC")  # of `maxmargin.distributed`
 
@@ -148,6 +149,8 @@ class Machine(Reporting, BaseEstimator):
     def _rows(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
         """scikit-learn's `validate_data` for rows we can use, with our own threads looking for NaN
         and infinity; what they find is reported in scikit-learn's words."""
+        if not options.get("multi_output"):
+            check_one_column(y, type(self).__name__)
         X, y = safe_rows(X, threads_of(self.n_jobs)), safe_rows(y, 1)
         types = number_types(X)
         checked = validate_data(

@@ -64,6 +64,7 @@ def train_labels(
             "scores are the log-odds of each label"
         )
     present = Y.tocsc() if sparse.issparse(Y) else np.asarray(Y)
+    check_indicators(present)
     labels = Indicators(present, checked_weights(sample_weight, present.shape[0]))
     losses = [_loss_of(labels, j, plan) for j in range(present.shape[1])]
     fitted = fit(X, losses, plan, starts, keep_dual_variables=False)
@@ -77,6 +78,17 @@ def train_labels(
         parameters=plan.parameters(),
     )
     return Trained(model, fitted.solutions, [Start(s.w) for s in fitted.solutions])
+
+
+def check_indicators(present: Any) -> None:
+    """Refuses other numbers: of -1 and 1 both would count as present."""
+    values = present.data if sparse.issparse(present) else present
+    others = values[(values != 0) & (values != 1)]
+    if others.size:
+        raise ValueError(
+            f"y holds {others.flat[0]}; expected an indicator matrix: 1 where a row has a label, "
+            "else 0 (y > 0 makes one of -1 and 1)"
+        )
 
 
 def _loss_of(labels: Indicators, j: int, plan: LinearPlan) -> MakeLoss:

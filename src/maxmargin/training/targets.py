@@ -16,6 +16,19 @@ import numpy as np
 from maxmargin.parameters import ParameterError, is_number
 
 
+def check_one_column(y: Any, name: str) -> None:
+    """Refuses a y of several columns, where a machine learns one target a row."""
+    shape = getattr(y, "shape", None)
+    if shape is None and isinstance(y, (list, tuple)) and y and isinstance(y[0], (list, tuple)):
+        shape = (len(y), len(y[0]))
+    if shape is not None and len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"y should be a 1d array, got an array of shape {tuple(shape)} instead: {name} learns "
+            "one target a row. Several labels a row, as zeros and ones, are for LinearSVC; "
+            "otherwise fit a machine for each column, as sklearn.multioutput does"
+        )
+
+
 @dataclass(frozen=True)
 class Labels:
     """The classes of the rows, and what each row weighs (None: 1)."""
