@@ -133,7 +133,7 @@ def run(script, blocked):
         [sys.executable, "-c", BLOCKED.format(blocked=blocked) + script],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
 
 

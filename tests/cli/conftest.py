@@ -73,7 +73,7 @@ def program():
 
     def program(*args, **options):
         return subprocess.run(
-            command(*args), capture_output=True, timeout=60, env=os.environ, **options
+            command(*args), capture_output=True, timeout=300, env=os.environ, **options
         )
 
     program.command = command

@@ -85,7 +85,7 @@ def test_examples_are_commands_that_parse(name):
 
 def test_the_module_runs_as_the_command():
     outcome = subprocess.run(
-        [sys.executable, "-m", "maxmargin", "--version"], capture_output=True, timeout=60
+        [sys.executable, "-m", "maxmargin", "--version"], capture_output=True, timeout=300
     )
     assert outcome.stdout.startswith(b"maxmargin ")
 
@@ -97,6 +97,6 @@ def test_shells_can_complete(run):
         [sys.executable, "-m", "maxmargin"],
         env={**environment, "COMP_CWORD": "2"},
         capture_output=True,
-        timeout=60,
+        timeout=300,
     )
     assert outcome.stdout.split() == [b"--kind"]

@@ -122,7 +122,7 @@ def test_a_reader_that_leaves_early_is_no_error_message(program, trained):
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     process.stdout.close()
     assert b"Traceback" not in process.stderr.read()
-    process.wait(timeout=30)
+    process.wait(timeout=300)
 
 
 def test_evaluate_counts_what_predict_says(run_json, trained):

@@ -18,7 +18,7 @@ SLOW = ("pyarrow", "pandas", "sklearn", "matplotlib", "onnx", "scipy.stats")
 )
 def test_starting_imports_nothing_slow(folder, code):
     code += f"\nimport sys, json; print(json.dumps([m for m in {SLOW} if m in sys.modules]))"
-    outcome = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
+    outcome = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=300)
     assert json.loads(outcome.stdout) == [], outcome.stderr
 
 

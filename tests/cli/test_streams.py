@@ -19,7 +19,7 @@ def shell(program, folder):
 
     def shell(text):
         text = text.replace("maxmargin", shlex.join(program.command()))
-        return subprocess.run(["bash", "-c", text], capture_output=True, text=True, timeout=60)
+        return subprocess.run(["bash", "-c", text], capture_output=True, text=True, timeout=300)
 
     return shell
 

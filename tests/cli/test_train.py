@@ -206,7 +206,7 @@ def interrupt_when(shown, command, insist=False, **options):
             process.send_signal(signal.SIGINT)
             sent = True
     os.close(ours)
-    return process.wait(timeout=30), seen.decode()
+    return process.wait(timeout=300), seen.decode()
 
 
 def test_ctrl_c_during_a_fit_saves_the_best_model_so_far(program, folder):
@@ -240,5 +240,5 @@ def test_a_killed_program_leaves_no_model(program, folder):
     process.stdin.write(b"1 1:1\n")
     process.stdin.flush()
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=300)
     assert not os.path.exists("m")

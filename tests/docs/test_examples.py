@@ -96,7 +96,7 @@ def run_console(block: str) -> None:
             env=os.environ | {"PATH": search_path(), "COLUMNS": "100"},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
         )
         said = [line for line in output.splitlines() if line.startswith("maxmargin: ")]
         for line in said:

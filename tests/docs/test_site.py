@@ -53,7 +53,7 @@ def test_notebooks_run_and_are_kept_without_output(notebook, tmp_path):
     import nbformat
 
     book = nbformat.read(notebook, as_version=4)
-    nbclient.NotebookClient(book, timeout=120, resources={"metadata": {"path": tmp_path}}).execute()
+    nbclient.NotebookClient(book, timeout=300, resources={"metadata": {"path": tmp_path}}).execute()
     shown = [output for cell in book.cells for output in cell.get("outputs", [])]
     assert any("text/html" in output.get("data", {}) for output in shown)
     assert any("image/png" in output.get("data", {}) for output in shown)
@@ -99,7 +99,7 @@ def test_pages_of_the_site_render_in_both_schemes(page, tmp_path):
                 *(f"--screenshot={shot}", (SITE / page).as_uri()),
             ],
             capture_output=True,
-            timeout=90,
+            timeout=300,
         )
         shots.add(shot.read_bytes())
     assert len(shots) == 2

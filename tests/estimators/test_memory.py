@@ -62,7 +62,7 @@ print(json.dumps({"size": size, "added": added, "hidden": hidden, "n": n, "d": d
 )
 def test_a_fit_adds_only_vectors(kind, solver):
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, kind, solver], capture_output=True, text=True, timeout=100
+        [sys.executable, "-c", SCRIPT, kind, solver], capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

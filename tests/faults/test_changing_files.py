@@ -74,7 +74,7 @@ def test_a_file_written_to_and_cut_while_it_is_read_ends_no_process(tmp_path, na
         [sys.executable, "-c", READS_WHILE_IT_CHANGES, str(tmp_path), name, "8"],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert done.returncode == 0, (done.returncode, done.stderr[-2000:])
     assert "refused" in done.stdout

@@ -54,7 +54,7 @@ def test_a_full_disk_is_reported_and_leaves_the_old_file(tmp_path, shuffle, old)
     if old:
         path.write_bytes(b"old")
     process = start(path, shuffle, "full")
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=300)
     assert process.returncode == 1
     assert "refused:" in errors
     assert "cannot be written: File too large" in errors
@@ -74,7 +74,7 @@ def test_a_killed_conversion_leaves_nothing(tmp_path, shuffle, how):
     process = start(tmp_path / "rows.arrow", shuffle, "kill")
     assert process.stdout.readline() == "halfway\n"
     process.send_signal(how)
-    process.communicate(timeout=60)
+    process.communicate(timeout=300)
     assert os.listdir(tmp_path) == []
 
 

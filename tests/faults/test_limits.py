@@ -31,12 +31,12 @@ x = np.ones(100_000)
 
 
 def run(script):
-    """What a script prints; one that hangs fails after a minute."""
+    """What a script prints; one that hangs fails after minutes."""
     done = subprocess.run(
         [sys.executable, "-c", PRELUDE + textwrap.dedent(script)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert done.returncode == 0, f"exit {done.returncode}: {done.stderr}"
     return done.stdout.split()
@@ -94,17 +94,18 @@ def test_memory_that_runs_out_in_a_hot_loop_is_a_memory_error(name):
         + textwrap.dedent(STARVED[name])
         + textwrap.dedent(
             """
-            ends = set()
             for room in range(0, 40 << 20, 1 << 18):
                 bound = address_space() + room
                 resource.setrlimit(resource.RLIMIT_AS, (bound, resource.RLIM_INFINITY))
                 try:
                     work()
-                    ends.add("done")
                 except MemoryError:
-                    ends.add("MemoryError")
-            print(*sorted(ends))
+                    print("MemoryError")
+                else:
+                    print("done")
+                    break
             """
         )
     )
-    assert found == ["MemoryError", "done"]
+    assert set(found[:-1]) == {"MemoryError"}
+    assert found[-1] == "done"

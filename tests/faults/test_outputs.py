@@ -44,7 +44,7 @@ def program(*args, limit=None, amount=0):
         [sys.executable, "-c", MAIN, *map(str, args)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         preexec_fn=limited,
     )
 
@@ -104,7 +104,7 @@ def test_a_killed_writer_leaves_the_old_file_alone(folder, how):
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "halfway\n"
     process.send_signal(how)
-    process.communicate(timeout=60)
+    process.communicate(timeout=300)
     assert (folder / "old.model").read_bytes() == whole
     if atomic_files._open_unnamed(folder) is not None:
         assert sorted(os.listdir()) == before

@@ -27,8 +27,8 @@ def scheduler(tmp_path):
         subprocess.Popen([*join, "--death-timeout", "60", *common], **quiet),
     ]
     try:
-        with distributed.Client(scheduler_file=str(known), timeout=60) as client:
-            client.wait_for_workers(1, timeout=60)
+        with distributed.Client(scheduler_file=str(known), timeout=300) as client:
+            client.wait_for_workers(1, timeout=300)
             address = client.scheduler.address
         yield address, processes[0]
     finally:

@@ -47,7 +47,7 @@ def browse(folder, *options: str) -> subprocess.CompletedProcess:
     return subprocess.run(
         [BROWSER, *FLAGS, f"--user-data-dir={profile}", *options],
         capture_output=True,
-        timeout=90,
+        timeout=300,
     )
 
 

@@ -322,7 +322,7 @@ def test_kernels_are_fitted_in_a_child_forked_while_a_kernel_fit_runs():
         warnings.simplefilter("ignore", DeprecationWarning)
         child = context.Process(target=fit_and_say, args=(queue,))
         child.start()
-    child.join(timeout=30)
+    child.join(timeout=300)
     alive = child.is_alive()
     if alive:
         child.kill()
