@@ -44,10 +44,21 @@ def test_a_folder_is_trained_on_by_workers_to_the_model_of_the_whole(client, fol
     np.testing.assert_allclose(loaded.coef_, local.coef_, rtol=1e-3, atol=1e-5)
 
 
+def test_workers_train_kernel_machines_in_cells(client, folder):
+    kind = ("--kind", "kernel", "--cells", 150, "--gamma", 0.1, "--seed", 1)
+    done = train(client, folder / "parts", folder / "model", *kind, "-w1", 2, "--json")
+    assert done.exit_code == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["kind"] == "kernel" and told["rows"] == 600
+    loaded = maxmargin.load(folder / "model")
+    assert loaded.n_cells_ >= 4 and loaded.certificate_.status == "optimal"
+
+
 @pytest.mark.parametrize(
     "more, said",
     [
-        (["--kind", "kernel"], "--scheduler is for --kind linear, regression, rank"),
+        (["--kind", "ordinal"], "--scheduler is for --kind linear, regression, rank"),
+        (["--kind", "kernel"], "give --cells 2000"),
         (["--solver", "newton"], "--solver newton does not work on a cluster"),
         (["--seed", "1"], "--seed has no use with --scheduler"),
     ],

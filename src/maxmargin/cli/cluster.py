@@ -17,7 +17,7 @@ from maxmargin.cli.options import Choices, spelled
 if TYPE_CHECKING:
     from maxmargin.problem import Callback
 
-KINDS = ("linear", "regression", "rank", "measure")
+KINDS = ("linear", "regression", "rank", "measure", "kernel")
 
 
 def check_options(choices: Choices) -> None:
@@ -31,8 +31,12 @@ def check_options(choices: Choices) -> None:
             f"--solver {choices.solver} does not work on a cluster: expected one of "
             f"{', '.join(CUTTING_PLANES)}"
         )
+    if choices.kind == "kernel" and choices.cells is None:
+        raise typer.BadParameter(
+            "--scheduler: workers train kernel machines in cells: give --cells 2000, say"
+        )
     for name in ("seed", "from_disk"):
-        if name in choices.typed:
+        if name in choices.typed and (name, choices.kind) != ("seed", "kernel"):
             raise typer.BadParameter(f"{spelled(name)} has no use with --scheduler: leave it out")
 
 
@@ -109,6 +113,8 @@ def _rescued(model: Any, path: str) -> str:
 def _estimator(choices: Choices, callback: Callback | None) -> Any:
     from maxmargin.distributed import LinearSVC, LinearSVR, MeasureSVC, RankSVM
 
+    if choices.kind == "kernel":
+        return _kernel_estimator(choices, callback)
     names = ("C", "solver", "tol", "max_iter", "max_time")
     common = {name: getattr(choices, name) for name in names}
     common |= {"n_jobs": choices.threads, "callback": callback}
@@ -127,6 +133,23 @@ def _estimator(choices: Choices, callback: Callback | None) -> Any:
         return LinearSVC(loss=choices.loss or "hinge", **common)
     measure = measure_of(choices)
     return MeasureSVC(measure.name, k=measure.k, beta=measure.beta, **common)
+
+
+def _kernel_estimator(choices: Choices, callback: Callback | None) -> Any:
+    from maxmargin.distributed import KernelSVC
+
+    names = (
+        *("C", "tol", "max_iter", "max_time", "kernel", "gamma", "degree", "coef0"),
+        *("multi_class", "cells", "memory"),
+    )
+    given = {name: getattr(choices, name) for name in names}
+    return KernelSVC(
+        class_weight=class_weights(choices.class_weight or []),
+        random_state=choices.seed,
+        n_jobs=choices.threads,
+        callback=callback,
+        **{name: value for name, value in given.items() if value is not None},
+    )
 
 
 def class_weights(texts: list[str]) -> dict | str | None:

@@ -1,7 +1,7 @@
-"""The Dask face: the same losses and bundle loop, products done by workers.
+"""The Dask face: the same losses and bundle loop, products done by workers; cells as tasks.
 
-`LinearSVC`, `LinearSVR`, `RankSVM` and `MeasureSVC` as in `maxmargin`, on dask arrays, dataframes,
-delayed objects or lists of files. Needs the extra ``maxmargin[dask]``.
+`LinearSVC`, `LinearSVR`, `RankSVM`, `MeasureSVC`, `KernelSVC` and `KernelSVCCV` as in `maxmargin`,
+on dask arrays, dataframes, delayed objects or lists of files. Needs the extra ``maxmargin[dask]``.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from maxmargin.distributed.errors import ClusterError, PartitionError, SchedulerError
+    from maxmargin.distributed.kernel import KernelSVC, KernelSVCCV
     from maxmargin.distributed.linear import LinearSVC
     from maxmargin.distributed.measure import MeasureSVC
     from maxmargin.distributed.rank import RankSVM
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ClusterError",
+    "KernelSVC",
+    "KernelSVCCV",
     "LinearSVC",
     "LinearSVR",
     "MeasureSVC",
@@ -29,6 +32,8 @@ __all__ = [
 # Imported when first used: workers need the parts only, not scikit-learn.
 _HOMES = {
     "ClusterError": "maxmargin.distributed.errors",
+    "KernelSVC": "maxmargin.distributed.kernel",
+    "KernelSVCCV": "maxmargin.distributed.kernel",
     "LinearSVC": "maxmargin.distributed.linear",
     "LinearSVR": "maxmargin.distributed.regression",
     "MeasureSVC": "maxmargin.distributed.measure",

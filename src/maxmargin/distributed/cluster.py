@@ -63,8 +63,16 @@ class Cluster:
 
     def ask(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """``function(part, *arguments)`` of every part."""
-        futures = [self._submit(function, k, *arguments) for k in range(len(self._parts))]
+        futures = self.send(function, *arguments)
         return self._fetch(futures, self.stop, by_part=futures)
+
+    def send(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """A future of ``function(part, *arguments)`` for every part."""
+        return [self._submit(function, k, *arguments) for k in range(len(self._parts))]
+
+    def fetch(self, futures: list[Any]) -> list[Any]:
+        """What futures give, once it is there."""
+        return self._fetch(futures, self.stop)
 
     def run(
         self,
@@ -78,7 +86,7 @@ class Cluster:
 
         Parts that have forgotten what the order builds on get the order that `again` gives.
         """
-        self._wait_for_scheduler(stop)
+        self.wait_for_scheduler(stop)
         self._look_around()
         small = total and sent[0].task.layout.width * 8 <= INLINE
         found = self._work(range(len(self._parts)), sent, total, small, stop, pieces)
@@ -176,7 +184,7 @@ class Cluster:
         )
         try:
             while not wait([pending], POLL).done:
-                self._wait_for_scheduler(stop)
+                self.wait_for_scheduler(stop)
                 if stop is not None and stop.poll():
                     raise Stopped("stopped before the end")
         finally:
@@ -189,7 +197,7 @@ class Cluster:
             self._blame(error, by_part or self._parts)
             raise
 
-    def _wait_for_scheduler(self, stop: Any) -> None:
+    def wait_for_scheduler(self, stop: Any) -> None:
         """Returns when the scheduler is there; it is lost if it does not come back soon."""
         if self.failure is not None:
             raise RowsLost(str(self.failure))

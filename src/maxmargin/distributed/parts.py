@@ -102,7 +102,7 @@ class Part:
     def rows(self, layout: Layout) -> ArrayRows:
         """The rows with the columns of the whole, on threads of their own."""
         if layout not in self._views:
-            self._views[layout] = ArrayRows(self._columns(layout), layout.bias)
+            self._views[layout] = ArrayRows(self.columns(layout), layout.bias)
         return self._views[layout].with_pool(new_pool(layout.threads))
 
     def memory(self, task: Task) -> Memory:
@@ -114,7 +114,7 @@ class Part:
         """Forgets all about a problem."""
         self._memories.pop(key, None)
 
-    def _columns(self, layout: Layout):
+    def columns(self, layout: Layout):
         """X as wide as the widest part, features numbered from the first of all parts."""
         X: Any = self.data.X
         if not sp.issparse(X):

@@ -28,7 +28,10 @@ from maxmargin.parameters import Options, positive
 from maxmargin.problem import Callback
 from maxmargin.training.targets import check_one_column
 
-ON_CLUSTERS = ("LinearSVC", "LinearSVR", "RankSVM", "MeasureSVC")  # of `maxmargin.distributed`
+ON_CLUSTERS = (  # of `maxmargin.distributed`
+    *("LinearSVC", "LinearSVR", "RankSVM", "MeasureSVC"),
+    *("KernelSVC", "KernelSVCCV"),  # in cells
+)
 
 
 @dataclass(frozen=True)

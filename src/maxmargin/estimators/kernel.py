@@ -245,7 +245,9 @@ class KernelSVCCV(_KernelClassifier):
     def _train_cells(self, given: Given, plan: KernelPlan) -> TrainedCells:
         tuning = Tuning(self.Cs, self.gammas, self.cv)
         report = self._cell_reporter()
-        trained = train_cells(given.X, given.y, plan, given.weight, tuning, report)
+        return self._keep_tuned(train_cells(given.X, given.y, plan, given.weight, tuning, report))
+
+    def _keep_tuned(self, trained: TrainedCells) -> TrainedCells:
         self.C_: Any = [cell.C for cell in trained.model.cells]
         error = trained.validation_error
         self.best_score_ = float("nan") if error is None else 1.0 - error
