@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from benchmarks.datasets.base import OPENERS
 from maxmargin import data
 
 OWN_SPLIT = ("a1a", "a2a")
@@ -59,11 +60,11 @@ def read_with_test(path: str, rows: int | None, seed: int) -> Set:
     The families of `OWN_SPLIT` keep their own division into training and test rows, others are
     divided at random, as in the paper.
     """
-    stem = path.removesuffix(".svm")
-    name = os.path.basename(stem)
-    if rows is not None or not os.path.exists(f"{stem}.t.svm"):
+    stem, packed = path.rsplit(".svm", 1)
+    name, test_rows = os.path.basename(stem), f"{stem}.t.svm{packed}"
+    if rows is not None or not os.path.exists(test_rows):
         return read(path, rows, seed)
-    train, test = data.open(path), data.open(f"{stem}.t.svm")
+    train, test = data.open(path), data.open(test_rows)
     d = max(train.X.shape[1], test.X.shape[1])
     X = np.zeros((len(train.y) + len(test.y), d))
     for part, first in ((train, 0), (test, len(train.y))):
@@ -82,7 +83,8 @@ def scaled(X: np.ndarray) -> np.ndarray:
 
 def wisconsin(path: str) -> tuple[np.ndarray, np.ndarray]:
     """Features without the id, and the class; rows with missing values are left out."""
-    with open(path) as lines:
+    suffix = os.path.splitext(path)[1]
+    with OPENERS[suffix if suffix in OPENERS else ""](path, "rt") as lines:
         cells = [line.strip().split(",") for line in lines if line.strip()]
     table = np.array([row for row in cells if "?" not in row], dtype=np.float64)
     return table[:, 1:-1], table[:, -1]

@@ -16,8 +16,9 @@ HEADS = {
         "One fit, one thread, kernel matrix given, beside LIBSVM",
         "Mean milliseconds of CPU over the points of the paper's 10 x 10 grid; each to its "
         "tolerance 1e-3, every fit from a cold start. LIBSVM is scikit-learn's "
-        "SVC(kernel='precomputed'), which copies the matrix on every fit; beside its own cache of "
-        "rows: [the paper's page](../../docs/papers/no-offset.md).",
+        "SVC(kernel='precomputed'), which copies the matrix on every fit; without what the copy "
+        "costs, and beside its own cache of rows: "
+        "[the paper's page](../../docs/papers/no-offset.md#figures-5-6-and-17).",
     ),
     "working-sets": (
         "Working sets",

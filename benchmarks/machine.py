@@ -39,6 +39,32 @@ def describe(threads: int) -> dict[str, object]:
     }
 
 
+def cpu_seconds() -> tuple[float, float] | None:
+    """Of all programs since the system began, and of this one and its ended children.
+
+    None where the system does not say.
+    """
+    try:
+        ticks = [
+            int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
+        ]
+        own = os.times()
+    except (OSError, ValueError):
+        return None
+    user, nice, system, _idle, _waiting, interrupts, soft, stolen = ticks
+    busy = (user + nice + system + interrupts + soft + stolen) / os.sysconf("SC_CLK_TCK")
+    return busy, own.user + own.system + own.children_user + own.children_system
+
+
+def share_of_others(before: tuple[float, float] | None, seconds: float) -> float | None:
+    """Of the CPUs' time since `before`, `seconds` ago, that other programs took."""
+    now = cpu_seconds()
+    if before is None or now is None or seconds <= 0:
+        return None
+    others = (now[0] - before[0]) - (now[1] - before[1])
+    return float(min(max(others / (seconds * (os.cpu_count() or 1)), 0.0), 1.0))
+
+
 def processor() -> str:
     info = Path("/proc/cpuinfo")
     if info.is_file():

@@ -27,11 +27,15 @@ def main() -> None:
     for item in ITEMS:
         wanted = chosen.paper in ("all", item.paper) and chosen.item in (None, item.name)
         if wanted and item.run is not None and (lacking := missing_data(item, given)):
-            print(f"{item.paper}, {item.name}: needs {', '.join(lacking)}; see docs/papers")
+            where = given.folder or "a folder (--data, or MAXMARGIN_DATA)"
+            print(
+                f"{item.paper}, {item.name}: needs {', '.join(lacking)} in {where}; "
+                "docs/papers/index.md#data says where they are found"
+            )
         result = run(item, given, chosen.kept, chosen.again and wanted) if wanted else None
         if wanted and result is not None:
             print(
-                f"{item.paper}, {item.name} ({result.seconds:.0f} s): {result.verdict}. "
+                f"{item.paper}, {item.name} ({result.seconds:.0f} s): {item.verdict(result)}. "
                 f"{result.sentence}",
                 flush=True,
             )

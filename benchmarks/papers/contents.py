@@ -44,6 +44,7 @@ OCAS = (
     Entry("Figure 3", "time against the number of examples", "Figure 3"),
     Entry("Figure 4", "a subdifferential as a step function", "Table 5 and Figure 4"),
     Entry("Section 3", "changes 2 and 3: line search and mu", "Changes 2 and 3"),
+    Entry("Section A", "the line search of other losses", "Searches by evaluation"),
     Entry("Section 4.2", "15 million examples", "15 million rows, scaled"),
 )
 
@@ -126,6 +127,10 @@ NO_OFFSET = (
     Entry("Proposition 5", "convergence of certifying algorithms", place=BOUNDS),
     Entry("Theorem 6", "bound on iterations", "Theorem 6"),
     Entry("Table 1", "test errors", "Table 1"),
+    Entry("Section 5.1", "Table 1's covtype and ijcnn1", "Table 1, covtype and ijcnn1"),
+    Entry("Section 5.1, families", "Table 1's a1a to w3a", "Table 1, a1a, a2a and w1a"),
+    Entry("Section 5.1, others", "Table 1's splice and svmguide1", "Table 1, splice and svmguide1"),
+    Entry("Section 5", "the control grid of Table 1", "Table 1, fine grid"),
     Entry("Figure 1", "LIBSVM with and without shrinking", "Figure 1"),
     *several("Figure", "2 3 4 8 11 14", "working sets, whole grid", SETS),
     *several("Figure", "5 6 17", "LIBSVM, whole grid", "Figures 5, 6 and 17"),

@@ -16,6 +16,8 @@ from benchmarks import datasets, machine
 from benchmarks.paths import BUILD
 
 HOLDS, DIFFERS, FAILS = "holds", "holds with a difference", "does not hold here"
+UNDECIDED = "not decided (busy machine)"
+QUIET = 0.1  # of the CPUs' time that other programs may take while wall-clock seconds are compared
 
 
 @dataclass
@@ -47,6 +49,7 @@ class Found:
     seconds: float = 0.0
     quick: bool = False
     machine: str = ""
+    others: float | None = None  # share of the CPUs' time that other programs took, if known
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,8 @@ class Item:
     """A table or figure of a paper, and the function that makes it again.
 
     `says` is the paper's finding, `differs` why ours may be another; without `run` the item is not
-    possible here, and `differs` is the reason.
+    possible here, and `differs` is the reason. One that compares seconds of the wall clock (`wall`)
+    is decided by a run on a quiet machine only; others count, or compare CPU time of one thread.
     """
 
     paper: str
@@ -78,6 +82,13 @@ class Item:
     differs: str
     needs: tuple[str, ...] = ()
     run: Callable[[Given], Found] | None = None
+    wall: bool = False
+
+    def undecided(self, found: Found) -> bool:
+        return self.wall and (found.others is None or found.others > QUIET)
+
+    def verdict(self, found: Found) -> str:
+        return UNDECIDED if self.undecided(found) else found.verdict
 
     @property
     def file(self) -> str:
@@ -87,11 +98,18 @@ class Item:
 ITEMS: list[Item] = []
 
 
-def item(paper: str, name: str, says: str, differs: str = "", needs: tuple[str, ...] = ()):
+def item(
+    paper: str,
+    name: str,
+    says: str,
+    differs: str = "",
+    needs: tuple[str, ...] = (),
+    wall: bool = False,
+):
     """Marks the function that makes a table or figure again."""
 
     def mark(run: Callable[[Given], Found]) -> Callable[[Given], Found]:
-        ITEMS.append(Item(paper, name, says, differs, needs, run))
+        ITEMS.append(Item(paper, name, says, differs, needs, run, wall))
         return run
 
     return mark
@@ -103,7 +121,9 @@ def absent(paper: str, name: str, says: str, why: str) -> None:
 
 
 def missing_data(needed: Item, given: Given) -> list[str]:
-    return [name for name in needed.needs if not datasets.SETS[name].present(given.folder)]
+    """The files of the sets it needs that are not there."""
+    lacking = [datasets.SETS[name] for name in needed.needs]
+    return [file for data in lacking if not data.present(given.folder) for file in data.files]
 
 
 def run(asked: Item, given: Given, kept: Path, again: bool) -> Found | None:
@@ -115,9 +135,10 @@ def run(asked: Item, given: Given, kept: Path, again: bool) -> Found | None:
             return found
     if asked.run is None or missing_data(asked, given):
         return None
-    began = time.perf_counter()
+    before, began = machine.cpu_seconds(), time.perf_counter()
     found = asked.run(given)
     found.seconds, found.quick = time.perf_counter() - began, given.quick
+    found.others = machine.share_of_others(before, found.seconds)
     found.machine = machine.sentence(machine.describe(given.threads))
     kept.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(dataclasses.asdict(found), indent=1, default=float))

@@ -1,5 +1,5 @@
-"""Steinwart, Hush, Scovel 2011: points with nearly the best errors, svmguide1 point by point, the
-fine grid, shrinking, Theorem 6."""
+"""Steinwart, Hush, Scovel 2011: points with nearly the best errors, svmguide1 point by point,
+shrinking, Theorem 6."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from benchmarks import kernel
 from benchmarks.kernel_data import Set
 from benchmarks.papers.contents import MAPS, NEAR
 from benchmarks.papers.items import DIFFERS, FAILS, HOLDS, Curves, Found, Given, Table, graded, item
-from benchmarks.papers.no_offset import cold, more_neighbours, sets, size
+from benchmarks.papers.no_offset import NEEDS, cold, more_neighbours, sets, size
 from maxmargin import KernelSVCCV
-from maxmargin.problem import C_from_lambda
 from maxmargin.solvers.kernel import grid as kernel_grid
 from maxmargin.solvers.kernel.path import BinaryProblem, Method, RegularisationPath
 
@@ -67,7 +66,7 @@ def near_best(found: Set, count: int) -> np.ndarray:
     NEAR,
     "where the cross-validated error is within 5 % of the least, 7 is still best, the clipped rule saves more, and the lead over LIBSVM is larger.",
     "Errors by 5-fold cross-validation; iterations of fits on all rows. LIBSVM copies its matrix.",
-    ("a9a",),
+    NEEDS,
 )
 def near(given: Given) -> Found:
     count, rows, leads, savings = size(given), [], [], []
@@ -99,7 +98,7 @@ def near(given: Given) -> Found:
     MAPS,
     "7 saves most where lambda is small, so do the clipped rule and W4; starts from larger C save everywhere but at the first.",
     "Part of svmguide1's rows. Points are ordered as in the paper: cells from the narrowest kernel to the widest, lambda falling in each.",
-    ("a9a",),
+    ("svmguide1",),
 )
 def maps(given: Given) -> Found:
     [found] = sets(given, ("svmguide1",), ("svmguide1",))
@@ -148,7 +147,7 @@ def maps(given: Given) -> Found:
     "Figure 1",
     "shrinking gives LIBSVM no advantage on this grid; the authors' version of its solver, which copies nothing, is faster.",
     "LIBSVM is scikit-learn's, from a matrix that it copies; there is no version of its solver here that does not. Our solver stands in the last column.",
-    ("a9a",),
+    NEEDS,
 )
 def shrinking(given: Given) -> Found:
     rows = []
@@ -172,43 +171,10 @@ def shrinking(given: Given) -> Found:
 
 @item(
     "no-offset",
-    "Table 1, fine grid",
-    "errors are no lower on a grid of 25 by 30 points that is finer and larger.",
-    "Three small sets and few splits; the authors took a hundred splits on several machines.",
-    ("a9a",),
-)
-def fine_grid(given: Given) -> Found:
-    rows, gains = [], []
-    for found in sets(given, ("sonar", "heart"), ("sonar", "heart", "ionosphere")):
-        errors: list[list[float]] = [[], []]
-        for seed in range(given.pick(3, 10)):
-            order = np.random.default_rng(seed).permutation(found.n)
-            train, test = order[: int(0.7 * found.n)], order[int(0.7 * found.n) :]
-            n, d = len(train), found.X.shape[1]
-            lambdas = np.geomspace(1e-3 / n**2, 1.0, 25)
-            sigmas = np.geomspace(0.005, 20 * n ** (1 / d), 30)
-            Cs = [C_from_lambda(lam, n) for lam in lambdas[::-1]]
-            for errs, grid in zip(errors, ((10, 10), (Cs, list(sigmas**2)))):
-                fit = KernelSVCCV(*grid, cv=5, random_state=seed).fit(
-                    found.X[train], found.y[train]
-                )
-                errs.append(100 * (1 - fit.score(found.X[test], found.y[test])))
-        gains.append(float(np.mean(errors[0]) - np.mean(errors[1])))
-        cells = [f"{np.mean(e):.2f} +- {np.std(e, ddof=1):.2f}" for e in errors]
-        rows.append([found.title, *cells])
-    return Found(
-        f"the fine grid gains {max(gains):.2f} points at most.",
-        HOLDS if max(gains) < 1.0 else DIFFERS,
-        [Table("Test errors in per cent", ["set", "10 x 10", "25 x 30"], rows)],
-    )
-
-
-@item(
-    "no-offset",
     "Theorem 6",
     "at most 2 / (lambda eps min(1, 2 lambda eps)) + 2 n ln(4 lambda (W* - W_0) / (eps min(1, 2 lambda eps))) iterations, with one variable or two.",
     "eps = 0.001 in rule (9), n C = 1 / (2 lambda); W* is at most the sum of C. Cold starts.",
-    ("a9a",),
+    NEEDS,
 )
 def theorem_6(given: Given) -> Found:
     rows, within, eps = [], True, kernel.TOL

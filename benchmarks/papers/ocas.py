@@ -21,8 +21,8 @@ from benchmarks.papers.items import (
     Found,
     Given,
     Table,
-    absent,
     exponent,
+    graded,
     item,
 )
 from maxmargin import _core
@@ -94,7 +94,7 @@ def timed(X, y, C: float, method: str, most: float, tol: float = PRECISION):
     "ocas",
     "Table 1",
     "seven sets from 10 000 to 15 million examples.",
-    "Astro-ph, CCAT and the splice sets are not public files of a size we can keep; imdb and news20 stand for text.",
+    "Astro-ph, CCAT and the splice sets are not here ([data](index.md#data)); imdb stands for text, and 15 million rows are drawn below.",
     SETS,
 )
 def table_1(given: Given) -> Found:
@@ -169,38 +169,67 @@ def table_2(given: Given) -> Found:
     )
 
 
+def descent(X, y, C: float, method: str, most: float) -> tuple[list[float], list[float]]:
+    """CPU seconds and best objective of every iteration, until the gap is 1e-6."""
+    seconds: list[float] = []
+    values: list[float] = []
+    began = time.process_time()
+
+    def note(progress) -> bool:
+        seconds.append(time.process_time() - began)
+        values.append(progress.primal)
+        return seconds[-1] > most
+
+    pool = _core.Pool(1)
+    settings = Settings(tol=1e-6, callback=note)
+    solver.solve(ArrayRows(X, 0.0, pool), Hinge(y, C, pool), settings, method)
+    return seconds, values
+
+
 @item(
     "ocas",
     "Figure 2",
-    "OCAS reaches the lowest objective of all, and from the very beginning where C is large.",
-    needs=("covtype",),
+    "OCAS reaches the lowest objective of all, on half of the sets from the very beginning: where C is large; plain SGD outcompetes even CPA.",
+    "CPU seconds of one thread; OCAS and CPA run to a gap of 1e-6 or 60 s. SGD (scikit-learn's) is run anew for each number of epochs, and passes over the data in single precision of its own.",
+    ("a9a", "ijcnn1", "covtype", "imdb"),
 )
 def figure_2(given: Given) -> Found:
-    X, y = given.load("covtype", given.pick(50_000, None))
-    C = 1.0
-    problem, lines = Problem(X, y, C), {}
-    for method in ("ocas", "cpa"):
-        history = timed(X, y, C, method, given.pick(10, 60), tol=1e-6)[0].history[1:]
-        lines[method.upper()] = ([m.seconds for m in history], [m.primal for m in history])
-    points = [
-        (seconds, problem.primal(w))
-        for w, seconds in (sgd(X, y, C, e) for e in (1, 2, 5, 10, 20, 50))
-    ]
-    lines["SGD"] = ([t for t, _ in points], [v for _, v in points])
-    lowest = min(min(y) for _, y in lines.values())
-    first = lines["OCAS"][1][-1] <= lowest * (1 + 1e-9)
+    rows, curves, C = [], [], 1.0
+    for name in given.pick(("covtype",), SETS):
+        X, y = given.load(name, given.pick(50_000, None))
+        problem = Problem(X, y, C)
+        lines = {m.upper(): descent(X, y, C, m, given.pick(10, 60)) for m in ("ocas", "cpa")}
+        runs = [sgd(X, y, C, epochs) for epochs in (1, 2, 5, 10, 20, 50)]
+        lines["SGD"] = ([seconds for _, seconds in runs], [problem.primal(w) for w, _ in runs])
+        ahead = [at(lines["SGD"], seconds) > value for seconds, value in zip(*lines["OCAS"])]
+        share = sum(ahead) / len(ahead)
+        rows.append([name, *(min(values) for _, values in lines.values()), 100 * share])
+        curves.append(Curves(f"{name}, C = {C:g}", "CPU seconds", "objective", lines, "xy"))
+    first = sum(row[1] <= min(row[1:4]) * (1 + 1e-6) for row in rows)
     return Found(
-        "lowest objectives: " + ", ".join(f"{k} {min(v):.6g}" for k, (_, v) in lines.items()) + ".",
-        HOLDS if first else FAILS,
-        curves=[Curves(f"covtype, C = {C:g}", "seconds", "objective", lines, "xy")],
+        f"OCAS reaches the lowest objective on {first} of {len(rows)} sets.",
+        graded(first, len(rows)),
+        [
+            Table(
+                "Lowest objective, and the share of OCAS's iterations that are below SGD at that time",
+                ["set", *lines, "OCAS below SGD, %"],
+                rows,
+            )
+        ],
+        curves,
     )
+
+
+def at(line: tuple[list[float], list[float]], seconds: float) -> float:
+    """The lowest value so far; infinite before the first."""
+    return min((v for t, v in zip(*line) if t <= seconds), default=float("inf"))
 
 
 @item(
     "ocas",
     "Table 3",
     "tuning C takes OCAS a fraction of the others' time, at the same area under ROC.",
-    "C is chosen by half of the test file; warm starts along C are ours.",
+    "C is chosen by 30 % of the rows, which also give the area; five values of C in place of the paper's grid, every fit from a cold start.",
     ("a9a", "ijcnn1"),
 )
 def table_3(given: Given) -> Found:
@@ -286,8 +315,9 @@ def figure_3(given: Given) -> Found:
     "ocas",
     "Table 4",
     "products and planes share out well over CPUs, the line search does not; speed-up 4.5 with 8.",
-    "This machine has two CPUs, and other programs were running on both, so that a second thread waits as often as it helps; the line search here is a threaded selection, not a sort.",
+    "Seconds of the wall clock, at most two CPUs. The line search here is a threaded selection, not a sort.",
     ("covtype",),
+    wall=True,
 )
 def table_4(given: Given) -> Found:
     X, y = given.load("covtype", given.pick(100_000, None))
@@ -318,8 +348,8 @@ def table_4(given: Given) -> Found:
 @item(
     "ocas",
     "Theorem 1",
-    "at most max(2C/eps, 8 C^2 Q^2 / eps^2) iterations, Q the longest row: independent of n.",
-    "eps is absolute, as in the paper; Teo et al.'s bound for bundle methods is stated beside it.",
+    "at most max(2C / eps, 8 C^3 Q^2 / eps^2) iterations, Q the longest row: independent of n.",
+    "The formula did not survive in the text at hand; this is what its proof gives: every plane raises the bound by min(eps / 2, eps^2 / (8 C^2 Q^2)), and it cannot rise by more than C. eps is absolute; Teo et al.'s bound for bundle methods is beside it.",
     ("a9a", "ijcnn1"),
 )
 def theorem_1(given: Given) -> Found:
@@ -329,23 +359,23 @@ def theorem_1(given: Given) -> Found:
         Q2 = float(X.multiply(X).sum(axis=1).max())
         for C_o in (10.0, 1000.0):
             solution = bundle.solve(X, y, C_o / len(y), "ocas", tol=1e-3)
-            eps = max(1e-3 * solution.certificate.primal, 1e-12)
-            bound = max(2 * C_o / eps, 8 * C_o**2 * Q2 / eps**2)
-            teo = max(np.log2(max(1 / (4 * C_o * Q2), 1e-300)), 0) + 8 * C_o * C_o * Q2 / eps
+            eps = 1e-3 * solution.certificate.primal
+            bound, teo = theorem_1_bound(C_o, Q2, eps), teo_bound(C_o, Q2, eps)
             seen = solution.certificate.n_iter
-            within &= seen <= bound
+            within &= seen <= min(bound, teo)
             rows.append([name, C_o, float(np.sqrt(Q2)), eps, bound, teo, seen])
     return Found(
-        "the bound holds and is far above what is seen, by factors of "
-        f"{min(r[4] / r[6] for r in rows):.2g} and more.",
+        f"never more than either bound; Theorem 1's is {min(r[4] / r[6] for r in rows):.1e} times as many and more, Teo et al.'s {min(r[5] / r[6] for r in rows):.1e}.",
         HOLDS if within else FAILS,
         [Table("Iterations", ["set", "n C", "Q", "eps", "Theorem 1", "Teo et al.", "seen"], rows)],
     )
 
 
-absent(
-    "ocas",
-    "Table 5 and Figure 4",
-    "the kinks of the line search, one row at a time.",
-    "an illustration, not a measurement: the search is tested against brute force in `tests/losses`.",
-)
+def theorem_1_bound(C: float, Q2: float, eps: float) -> float:
+    """C over the least rise of the lower bound; C that of the paper, Q2 the longest row squared."""
+    return max(2 * C / eps, 8 * C**3 * Q2 / eps**2)
+
+
+def teo_bound(C: float, Q2: float, eps: float) -> float:
+    """Teo et al.: halvings until the gap is below 4 C^2 Q^2, and then 1 / gap rises evenly."""
+    return max(float(np.log2(1 / (4 * C * Q2))), 0.0) + 8 * C**2 * Q2 / eps - 1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.papers.contents import CONTENTS, Entry
 from benchmarks.papers.findings import FINDINGS, judged
-from benchmarks.papers.items import ITEMS, Curves, Found, Item, Table, read
+from benchmarks.papers.items import ITEMS, QUIET, Curves, Found, Item, Table, read
 from benchmarks.papers.papers import PAPERS, Paper
 from benchmarks.reports import table
 
@@ -36,9 +36,30 @@ What the papers do otherwise is there for comparisons, below the estimators: no 
 
 MISSING = """## Data
 
-Files are looked for in `--data`, `$MAXMARGIN_DATA` or `../shared/data`, plain or compressed. a9a, ijcnn1, covtype (scaled), news20 and the small sets are the files of the LIBSVM page; MNIST's are the four
-idx files; imdb is the review data set of Maas et al. as tf-idf rows of unit length in svmlight form. CCAT (RCV1), astro-ph, the splice sets of worm and human, kddb, webspam and the ocr and dna sets of the
-2008 large scale challenge are not there: a set beside them stands for each where its kind is the point, and the item says which.
+Files are looked for in `--data`, `$MAXMARGIN_DATA` or `../shared/data`, plain or packed (`.xz`, `.bz2`, `.gz`). An item whose files are not there is left out, and says which it needs. What is drawn needs no files.
+
+| set | rows x features | text, MB | where it is found | file |
+| --- | --- | --- | --- | --- |
+| a9a | 32 561 x 123 | 2 | LIBSVM page, a9a | `a9a.svm` |
+| ijcnn1 | 49 990 x 22 | 8 | LIBSVM page, ijcnn1 (train) | `ijcnn1.svm` |
+| covtype | 581 012 x 54 | 71 | LIBSVM page, covtype.binary scaled to [0, 1] | `covtype.svm` |
+| imdb | 25 000 x 59 775 | 51 | Large Movie Review Dataset (Maas et al. 2011): tf-idf of words, rows of unit length | `imdb.svm` |
+| small sets | 200 to 8 124 rows | 10 in all | LIBSVM page: sonar, heart, ionosphere, australian, diabetes, fourclass, german.numer, svmguide1 (and .t), svmguide3 and splice (training and test rows joined), a1a and a2a (and .t), w1a; UCI: liver, breast | `small/NAME.svm` |
+
+Not here, and what stands for them:
+
+| set of the papers | size | where it would be found | here |
+| --- | --- | --- | --- |
+| Reuters CCAT and C11 (RCV1) | 804 414 documents x 47 236 | RCV1-v2 (LYRL2004); LIBSVM page, rcv1.binary: 697 641 of them, with other classes | imdb |
+| arXiv astro-ph | 62 369 x 99 757 | the author of SVM-perf | imdb |
+| KDD04 physics | 150 000 x 78 | KDD Cup 2004 | covtype |
+| worm and human splice sites | 1 to 15 million strings of 141 letters, up to 32 GB expanded | the authors of OCAS | drawn strings |
+| ocr, dna | 3.5 million x 1156, 45 GB; 50 million x 800, 63 GB | Pascal large scale learning challenge 2008 | drawn, 100 000 rows |
+| webspam (trigrams), kddb | 0.35 million x 16.6 million, 20 GB; 20 million x 29.9 million, 4.8 GB | LIBSVM page | drawn, 100 000 rows |
+| OCR0, OCR* (MNIST) | 60 000 x 780 | LIBSVM page, mnist; idx files | `benchmarks.sparse_kernel` |
+| a3a, a4a, w2a, w3a | 3 185 to 4 912 training rows | LIBSVM page | a1a, a2a, w1a |
+
+The LIBSVM page is <https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/>. Drawn sets are written to `build/benchmarks/papers` and kept there: 2 GB for a whole run.
 """
 
 
@@ -59,13 +80,15 @@ def overview(found: dict[Item, Found]) -> str:
             if item.run is None
             else "not run"
             if result is None
-            else result.verdict
+            else item.verdict(result)
         )
         link = f"[{item.paper}]({item.paper}.md#{anchor(item.name)})"
         rows.append([link, item.name, item.says, state])
     head = (
         "# The five papers again\n\n`make reproduce` (or `python -m benchmarks.papers NAME --quick`) measures every table and figure "
-        "that can be had on one machine and writes these pages. A verdict is computed from the numbers.\n\n"
+        "that can be had on one machine and writes these pages. A verdict is computed from the numbers. Seconds are CPU seconds "
+        "of one thread unless an item says otherwise. Items that compare seconds of the wall clock are decided only by a run "
+        f"during which other programs took at most {100 * QUIET:.0f} % of the CPUs; every item says how much they took, if that was recorded.\n\n"
     )
     listing = table(["paper", "item", "the paper says", "here"], rows)
     machines = " ".join(sorted({result.machine for result in found.values()}))
@@ -81,11 +104,13 @@ def counted(found: dict[Item, Found]) -> str:
     for finding in FINDINGS:
         item = items[finding.paper, finding.item]
         absent = item.run is None
-        verdicts.append("not possible here" if absent else judged(finding, found.get(item))[0])
-    parts = [f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts)]
+        verdicts.append(
+            "not possible here" if absent else judged(finding, item, found.get(item))[0]
+        )
+    parts = [f"{verdict} {verdicts.count(verdict)}" for verdict in dict.fromkeys(verdicts)]
     quick = sum(result.quick for result in found.values())
     return (
-        f"Of {len(verdicts)} findings: {', '.join(parts)}. Each is on its paper's page with its numbers, "
+        f"{len(verdicts)} findings: {'; '.join(parts)}. Each is on its paper's page with its numbers, "
         f"beside a list of all tables, figures, boxes and theorems. {quick} of {len(found)} items were "
         "measured in a quick run, on smaller data; their pages say so."
     )
@@ -95,7 +120,7 @@ def page(folder: Path, name: str, paper: Paper, items: list[Item], found: dict[I
     symbols = table(["the paper", "here", ""], [list(row) for row in paper.symbols])
     parts = [
         f"# {paper.title}",
-        f"The algorithm's box, line by line beside the code: the head of `{paper.box}`. All items: [overview](index.md).",
+        f"The algorithm's box, line by line beside the code: the head of [`{paper.box}`](../../{paper.box}). All items: [overview](index.md).",
         f"## Symbols\n\n{symbols}",
         f"## What is in the paper\n\n{contents(name, items, found)}",
         f"## What it finds\n\n{findings(name, items, found)}",
@@ -113,7 +138,7 @@ def contents(name: str, items: list[Item], found: dict[Item, Found]) -> str:
 
 def place_of(entry: Entry, items: dict[str, Item], found: dict[Item, Found]) -> str:
     if entry.item is None:
-        return f"in `{entry.place}`"
+        return f"in [`{entry.place}`](../../{entry.place})"
     link, item = f"[{entry.item}](#{anchor(entry.item)})", items[entry.item]
     if item.run is None:
         return f"not possible here: {link}"
@@ -129,7 +154,7 @@ def findings(name: str, items: list[Item], found: dict[Item, Found]) -> str:
         if finding.paper != name:
             continue
         item = by_name[finding.item]
-        verdict, numbers = judged(finding, found.get(item))
+        verdict, numbers = judged(finding, item, found.get(item))
         if item.run is None:
             verdict, numbers = "not possible here", item.differs
         rows.append([finding.says, verdict, numbers, f"[{item.name}](#{anchor(item.name)})"])
@@ -144,7 +169,7 @@ def section(folder: Path, name: str, item: Item, found: Found | None) -> str:
         return "\n\n".join([*parts, "**Not run yet.**"])
     extent = "a quick run, smaller data" if found.quick else "a whole run"
     parts.append(
-        f"**We find:** {found.sentence} *{found.verdict}* ({extent}, {found.seconds:.0f} s)"
+        f"**We find:** {found.sentence} *{item.verdict(found)}* ({extent}, {found.seconds:.0f} s, {beside(found)})"
     )
     if item.differs:
         parts.append(f"**Why it may differ:** {item.differs}")
@@ -155,6 +180,13 @@ def section(folder: Path, name: str, item: Item, found: Found | None) -> str:
         draw(curves, folder / picture)
         parts.append(f"![{curves.title}]({picture})")
     return "\n\n".join(parts)
+
+
+def beside(found: Found) -> str:
+    """How much of the machine other programs had meanwhile."""
+    if found.others is None:
+        return "not recorded how busy the machine was"
+    return f"other programs took {100 * found.others:.0f} % of the CPUs"
 
 
 def shown(one: Table) -> str:

@@ -20,20 +20,19 @@ from benchmarks.papers.items import (
     graded,
     item,
 )
-from benchmarks.papers.streamsvm import CS, KINDS, METHODS, speed_table, store_of
+from benchmarks.papers.streamsvm import CS, KINDS, METHODS, speed_table, store_of, trained
 from benchmarks.paths import BUILD
 from maxmargin import StreamSVC
 from maxmargin.data import ArraySource, open_source, write_store
-from maxmargin.parameters import Options
 from maxmargin.solvers.streaming.rules import Rules
-from maxmargin.training.stream import StreamPlan, train_stream
 
 
 @item(
     "streamsvm",
     "Figures 2 to 4 of the appendix",
     "the same curves for eight values of C on kddb, ocr and webspam.",
-    "Sets of these kinds, drawn; tables in place of 24 pictures. Every method has the same seconds, few of them in a quick run.",
+    "Sets of these kinds, drawn; tables in place of 24 pictures. Every method has the same seconds, few of them in a quick run; measured as Figure 2.",
+    wall=True,
 )
 def appendix_C(given: Given) -> Found:
     seconds, tables, wins = given.pick(0.4, 2.0), [], 0
@@ -52,7 +51,7 @@ def appendix_C(given: Given) -> Found:
     "streamsvm",
     "Figures 5 to 12 of the appendix",
     "gap and test accuracy against time; near-optimal accuracy after one or two passes.",
-    "C = 1 on sets of the four kinds, drawn, a fifth of the rows held out. Three passes here are two of training and a gap check.",
+    "C = 1 alone, on sets of the four kinds, drawn, a fifth of the rows held out; accuracies after two passes and in the end are compared, not seconds. Three passes here are two of training and a gap check.",
 )
 def appendix_accuracy(given: Given) -> Found:
     rows, curves, behind = [], [], 0.0
@@ -94,16 +93,10 @@ def appendix_accuracy(given: Given) -> Found:
     )
 
 
-def trained(path, C: float, memory: int, rules: Rules, tol: float, most: int):
-    options = Options(tol=tol, seed=0, max_iter=most)
-    plan = StreamPlan(C=C, memory=memory, bias=0.0, patient=True, options=options, rules=rules)
-    return train_stream(open_source(path), plan).solutions[0]
-
-
 @item(
     "streamsvm",
     "Eviction and stopping",
-    "rows beyond one threshold for both sides leave the cache, a threshold that shrinks when the cache is nearly full; the run ends when M+ - M- <= 1e-3, a stricter rule than LIBLINEAR's.",
+    "rows beyond one threshold for both sides leave the cache, a threshold that shrinks when the cache is nearly full; the run ends when M+ - M- is below 0.0001, a stricter rule than LIBLINEAR's.",
     "Ours has a threshold for each side, tightens it when rows in use had to leave, and ends by the duality gap. A run that waits for the reader, so that counts repeat.",
 )
 def rules(given: Given) -> Found:
@@ -114,7 +107,7 @@ def rules(given: Given) -> Found:
         for C in (0.01, 1.0):
             ours = trained(path, C, memory, Rules(), 1e-3, most).certificate
             theirs = trained(path, C, memory, Rules(paper_eviction=True), 1e-3, most).certificate
-            ended = trained(path, C, memory, Rules(spread=1e-3), 1e-12, most).certificate
+            ended = trained(path, C, memory, Rules(spread=1e-4), 1e-12, most).certificate
             strict &= ended.relative_gap <= 1e-3
             row = [name, C, ours.n_iter, theirs.n_iter, ended.n_iter, str(ended.status)]
             rows.append([*row, ended.relative_gap])
@@ -156,12 +149,11 @@ def almost_cyclic(given: Given) -> Found:
         found = trained(path, 1.0, stream.memory_for(path, 0.1), Rules(), 1e-3, 300)
         last, n = found.history[-1], open_source(path).n
         visits = last.rows_per_second * last.seconds / (n * max(last.iteration, 1))
-        gaps = [(p.iteration, p.relative_gap) for p in found.history if 0 < p.relative_gap < 0.99]
-        fall = (gaps[-1][1] / gaps[0][1]) ** (1 / max(gaps[-1][0] - gaps[0][0], 1)) if gaps else 1.0
+        fall = last.relative_gap ** (1 / max(last.iteration, 1))  # it is 1 before the first pass
         within &= visits <= VISITS
         rows.append([name, last.iteration, visits, 2 * VISITS, fall])
     return Found(
-        f"at most {max(r[2] for r in rows):.2f} visits a row and pass; a pass leaves {min(r[4] for r in rows):.2f} to {max(r[4] for r in rows):.2f} of the gap.",
+        f"at most {max(r[2] for r in rows):.2f} visits a row and pass; a pass leaves {min(r[4] for r in rows):.2f} to {max(r[4] for r in rows):.2f} of the gap on average.",
         HOLDS if within else FAILS,
         [
             Table(

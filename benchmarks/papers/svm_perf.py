@@ -159,7 +159,7 @@ def accuracy_against_C(given: Given) -> Found:
 @item(
     "svm-perf",
     "Figures 4 to 7",
-    "epsilon = 0.001 to 0.1 all predict within half a point; iterations grow as about 1/epsilon^0.8 or less, far below the bound's 1/epsilon^2; the objective is within a few per cent.",
+    "small epsilons all predict within half a point, larger ones vary more; iterations grow far less than the bound's 1/epsilon^2; the objective is close to the optimum.",
     needs=("a9a",),
 )
 def against_epsilon(given: Given) -> Found:
@@ -279,6 +279,6 @@ def lemma_2(given: Given) -> Found:
 absent(
     "svm-perf",
     "SVM-light's scaling",
-    "SVM-light grows as about n^1.7.",
+    "SVM-light's time grows faster than linearly with n.",
     "SVM-light is for research use only and is not installed by anything here.",
 )

@@ -76,6 +76,35 @@ def ocas(X: np.ndarray, y: np.ndarray, C: float, mu: float = 0.1) -> Iterator[tu
         yield 0.5 * w_b @ w_b + hinge(w_b, X, y, C)[0], D
 
 
+def cpa(X: np.ndarray, y: np.ndarray, C: float) -> Iterator[tuple[float, float]]:
+    """Algorithm 1 of Joachims (1 of Joachims and Yu): P(w_t) and the reduced objective.
+
+    Deviation: the first constraint, that of w = 0, comes before the first reduced problem.
+    """
+    w_t, planes = np.zeros(X.shape[1]), []
+    while True:
+        R, a = hinge(w_t, X, y, C)  # lines 5 to 7: the most violated constraint
+        planes.append((a, R - a @ w_t))  # line 8
+        w_t, D = reduced_problem(planes)  # line 4
+        yield 0.5 * w_t @ w_t + hinge(w_t, X, y, C)[0], D
+
+
+def most_violated_pairs(p: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """c+ and c- of Algorithm 2 of Joachims: the pairs within the margin that row i is in."""
+    order, n = np.argsort(-p), len(p)  # line 5
+    plus, minus = np.zeros(n), np.zeros(n)
+    for r in np.unique(y):  # line 7
+        n_r, j, b = int(np.sum(y == r)), 0, 0
+        for a, i in enumerate(order[y[order] == r]):
+            while j < n and p[i] - p[order[j]] < 1:
+                if y[order[j]] < r:
+                    b += 1
+                    minus[order[j]] += n_r - a
+                j += 1
+            plus[i] += b
+    return plus, minus
+
+
 def projected(K: np.ndarray, basis: list[int]) -> np.ndarray:
     """Coordinates of phi(x_i) projected onto the span of rows `basis`: project() of CPSP."""
     return np.linalg.solve(np.linalg.cholesky(K[np.ix_(basis, basis)]), K[basis]).T
@@ -120,6 +149,17 @@ def trainer_pass(
         alpha[i] += step
         w = w + step * y[i] * x
         yield alpha.copy(), w.copy()
+
+
+def one_variable_steps(K: np.ndarray, y: np.ndarray, C: float) -> Iterator[np.ndarray]:
+    """Algorithm 1 of Steinwart et al. with k(x, x) = 1: y_i a_i after each step."""
+    Q, a = y[:, None] * K * y[None, :], np.zeros(len(y))
+    while True:
+        g = 1 - Q @ a
+        d = np.clip(g + a, 0, C) - a
+        i = int(np.argmax(d * (g - d / 2)))  # Procedure 1, by Lemma 1
+        a[i] += d[i]
+        yield y * a
 
 
 def two_variable_steps(K: np.ndarray, y: np.ndarray, C: float) -> Iterator[np.ndarray]:

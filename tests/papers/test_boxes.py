@@ -9,6 +9,7 @@ import pytest
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
 from maxmargin.losses import Hinge
+from maxmargin.losses.ranks import Ranks
 from maxmargin.problem import Settings
 from maxmargin.solvers.kernel.gram import Kernel
 from maxmargin.solvers.kernel.path import BinaryProblem, Method, RegularisationPath
@@ -40,6 +41,31 @@ def test_ocas_takes_the_steps_of_algorithm_1(C, mu):
         assert step.dual == pytest.approx(D, rel=1e-7, abs=1e-9)
 
 
+@pytest.mark.parametrize("C", [0.01, 1.0])
+def test_cpa_takes_the_steps_of_algorithm_1(C):
+    X, y = points()
+    settings = Settings(tol=1e-12, max_iter=7)
+    rows, loss = ArrayRows(X, pool=POOL), Hinge(y, C, POOL)
+    history = bundle.solve(rows, loss, settings, "cpa", variant=bundle.PAPER).history
+    best = np.inf
+    for step, (P, D) in zip(history[1:], plain.cpa(X, y, C)):
+        best = min(best, P, C * len(y))  # ours keeps the best point, w = 0 among them
+        assert step.primal == pytest.approx(best, rel=1e-7)
+        assert step.dual == pytest.approx(D, rel=1e-7, abs=1e-9)
+
+
+@pytest.mark.parametrize("grades", [2, 5])
+def test_subgradients_of_ranks_are_the_counts_of_algorithm_2(grades):
+    random = np.random.default_rng(grades)
+    y, p = random.integers(0, grades, 60).astype(float), random.normal(size=60)
+    plus, minus = plain.most_violated_pairs(p, y)
+    loss = Ranks(y, 3.0, POOL)
+    R, subgrad = loss.evaluate(p)
+    np.testing.assert_allclose(subgrad, 3.0 * 60 / loss.pairs * (minus - plus), atol=1e-12)
+    violated = plus.sum() - p @ (plus - minus)  # the left and the right side of the constraint
+    assert pytest.approx(3.0 * 60 / loss.pairs * violated) == R
+
+
 class Given:
     """Basis vectors that are known beforehand."""
 
@@ -67,13 +93,16 @@ def test_subspace_pursuit_takes_the_steps_of_algorithm_3():
 
 
 @pytest.mark.parametrize("C", [0.5, 10.0])
-def test_two_variable_steps_are_those_of_algorithm_2(C):
+@pytest.mark.parametrize(
+    "code, box", [(-1, plain.one_variable_steps), (0, plain.two_variable_steps)]
+)
+def test_kernel_steps_are_those_of_algorithms_1_and_2(C, code, box):
     X, y = points(n=12)
     K = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2)).astype(np.float32)
     problem = BinaryProblem(MatrixSource(K), y, np.ones(len(y)))
-    path = RegularisationPath(problem, Method(working_set=0, cold="I0"), POOL)
+    path = RegularisationPath(problem, Method(working_set=code, cold="I0"), POOL)
     path.start(C)
-    for expected in islice(plain.two_variable_steps(K.astype(float), y, C), 25):
+    for expected in islice(box(K.astype(float), y, C), 25):
         path.core.run(0.0, 1)
         np.testing.assert_allclose(path.beta, expected, rtol=1e-4, atol=1e-5 * C)
 
