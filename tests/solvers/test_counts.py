@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from maxmargin import LinearSVC
 from maxmargin.data.arrays import ArrayRows
-from maxmargin.solvers.linear import dual_descent
+from maxmargin.solvers.linear import dual_descent, newton
 
 
 def words():
@@ -94,3 +94,23 @@ def test_no_more_is_looked_at_than_before(data, C, solver, looked_at):
     most_iterations, most_passes = BOUNDS[data, C, solver]
     assert model.n_iter_ <= most_iterations
     assert passes <= most_passes
+
+
+def test_a_sample_is_solved_no_better_than_it_stands_for_all_rows(monkeypatch):
+    """At large C a sample's gap closes many steps after its objective has stopped falling."""
+    rng = np.random.default_rng(9)
+    X = sp.csr_matrix((rng.random((10_000, 60)) < 0.25).astype(np.float64))
+    score = X @ rng.normal(size=60)
+    y = np.where(score + score.std() * rng.normal(size=10_000) > 0, 1, -1)
+    steps: dict[int, int] = {}
+    plain = newton.Lagrangian.newton_step
+
+    def counted(lagrangian):
+        steps[lagrangian.rows.n] = steps.get(lagrangian.rows.n, 0) + 1
+        plain(lagrangian)
+
+    monkeypatch.setattr(newton.Lagrangian, "newton_step", counted)
+    fitted = LinearSVC(C=1e4, loss="logistic", solver="newton", tol=1e-6).fit(X, y)
+    assert fitted.certificate_.relative_gap <= 1e-6
+    whole = steps.pop(10_000)
+    assert len(steps) == 1 and sum(steps.values()) <= 3 and whole <= 5

@@ -18,6 +18,7 @@ For the hinge ``u_i = clip(nu_i + sigma r_i, 0, 1)``. For a smooth loss s = 0 an
 Inner loop: Newton steps on phi with a line search on predictions. Outer loop: once the gradient is
 small beside the gap, nu <- u and sigma grows. The first steps are the expensive ones (every row is
 near the rounded kink) and need the least data, so they are made on samples of the rows.
+Of a smooth loss a sample is left when a step on it gains less than it can tell.
 
 With a free intercept the last weight is not in ||w||^2. Each step moves it with the others, and
 then to where the b_i add up to 0, which the dual asks of them.
@@ -61,6 +62,7 @@ SIGMA_MOST = 1e9
 GRADIENT_SHARE = 0.1  # the inner loop ends when 1/2 ||grad||^2 is below this share of the gap
 INNER_STEPS = 15  # more than this many Newton steps at one sigma: it grew too fast
 SAMPLE_ROWS = 30  # rows a feature in the smallest sample worth starting from
+SAMPLE_SHARE = 0.1  # of a sample's statistical error, about d / n of P: a gain too small to go on
 SAMPLE_ENTRIES = 4_000_000  # numbers of a sample of rows that are elsewhere
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -176,16 +178,20 @@ def approach(
     """Solves the problem on a sample; its w, and the penalty to go on with."""
     best = Best(rows, loss, settings.free_intercept)
     lagrangian = Lagrangian(rows, loss, w, evenly(loss), sigma, best.free)
-    descend(lagrangian, best, Run(Settings(tol=max(settings.tol, 1e-3), max_iter=100)))
+    least_gain = 0.0 if loss.is_piecewise_linear else SAMPLE_SHARE * rows.width / rows.n
+    run = Run(Settings(tol=max(settings.tol, 1e-3), max_iter=100))
+    descend(lagrangian, best, run, least_gain)
     return best.w, max(lagrangian.sigma / SIGMA_GROWTH, SIGMA_START)
 
 
-def descend(lagrangian: Lagrangian, best: Best, run: Run) -> None:
-    """The method itself: Newton steps, then multipliers and penalty, until the gap closes."""
+def descend(lagrangian: Lagrangian, best: Best, run: Run, least_gain: float = 0.0) -> None:
+    """The method itself: Newton steps, then multipliers and penalty, until the gap closes, or until
+    a step gains less than that share of P."""
     iteration = 0
     lagrangian.evaluate()
     best.note(lagrangian)
     while not run.record(iteration, best.P, best.D):
+        before = best.P
         if lagrangian.is_minimised(best.P - best.D):
             lagrangian.update_multipliers()
         else:
@@ -193,6 +199,8 @@ def descend(lagrangian: Lagrangian, best: Best, run: Run) -> None:
             iteration += 1
         lagrangian.evaluate()
         best.note(lagrangian)
+        if before - best.P < least_gain * best.P:
+            break
 
 
 class Lagrangian:
