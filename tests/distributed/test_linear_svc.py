@@ -48,7 +48,9 @@ def path_of(model):
 @pytest.mark.parametrize("blocks", [cut, sparse_blocks])
 def test_every_iteration_is_that_of_the_local_method(client, rows, exact, parts, blocks):
     X, y = rows
-    model = LinearSVC(C=0.1, tol=1e-4, client=client).fit(blocks(X, parts), cut(y, parts))
+    model = LinearSVC(C=0.1, tol=1e-4, solver="ocas", client=client).fit(
+        blocks(X, parts), cut(y, parts)
+    )
     np.testing.assert_allclose(path_of(model), path_of(exact), rtol=1e-9, atol=1e-9)
     assert model.certificate_.status is Status.OPTIMAL
     assert model.certificate_.primal == pytest.approx(exact.certificate_.primal, rel=1e-9)
@@ -99,7 +101,7 @@ def test_several_classes_with_names_and_no_intercept(client, rows):
 
 def test_predictions_are_lazy_and_scores_travel_as_two_numbers(client, rows, exact):
     X, y = rows
-    model = LinearSVC(C=0.1, tol=1e-4, client=client).fit(cut(X, 2), cut(y, 2))
+    model = LinearSVC(C=0.1, tol=1e-4, solver="ocas", client=client).fit(cut(X, 2), cut(y, 2))
     for blocks in (cut(X, 4), sparse_blocks(X, 4)):
         labels = model.predict(blocks)
         assert isinstance(labels, da.Array) and labels.shape == (3000,)
@@ -114,10 +116,12 @@ def test_dataframes_by_series_and_by_names_of_columns(client, rows, exact):
     X, y = rows
     frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
     whole = dd.from_pandas(frame.assign(label=y, s=1.0), npartitions=3)
-    by_series = LinearSVC(C=0.1, tol=1e-4, client=client).fit(
+    by_series = LinearSVC(C=0.1, tol=1e-4, solver="ocas", client=client).fit(
         whole[list(frame.columns)], whole["label"]
     )
-    by_name = LinearSVC(C=0.1, tol=1e-4, client=client).fit(whole, "label", sample_weight="s")
+    by_name = LinearSVC(C=0.1, tol=1e-4, solver="ocas", client=client).fit(
+        whole, "label", sample_weight="s"
+    )
     for model in (by_series, by_name):
         assert model.certificate_.primal == pytest.approx(exact.certificate_.primal, rel=1e-9)
         assert list(model.feature_names_in_) == list(frame.columns)
@@ -131,7 +135,7 @@ def test_delayed_pairs_of_rows_and_labels_one_of_them_empty(client, rows, exact)
     X, y = rows
     pieces = [*np.array_split(np.arange(len(y)), 3), np.arange(0)]
     pairs = [dask.delayed((X[piece], y[piece])) for piece in pieces]
-    model = LinearSVC(C=0.1, tol=1e-4, client=client).fit(pairs)
+    model = LinearSVC(C=0.1, tol=1e-4, solver="ocas", client=client).fit(pairs)
     assert model.certificate_.primal == pytest.approx(exact.certificate_.primal, rel=1e-9)
     lazy = model.predict([dask.delayed(X[piece]) for piece in pieces])
     np.testing.assert_array_equal(np.concatenate(dask.compute(*lazy)), exact.predict(X))
@@ -153,7 +157,7 @@ def test_workers_read_files_themselves(client, rows, exact, tmp_path, ending):
     options = {"dtype": "float64"}
     if ending == "csv":
         options["target"] = "label"
-    model = LinearSVC(C=0.1, tol=1e-4, client=client, read_options=options)
+    model = LinearSVC(C=0.1, tol=1e-4, solver="ocas", client=client, read_options=options)
     model.fit(paths)
     assert model.certificate_.primal == pytest.approx(exact.certificate_.primal, rel=1e-9)
     labels = np.concatenate(dask.compute(*model.predict(paths)))
@@ -175,7 +179,7 @@ def test_text_files_agree_on_the_number_of_the_first_feature(client, tmp_path):
     first, second = tmp_path / "first.svm", tmp_path / "second.svm"
     first.write_text("1 0:1 2:1\n-1 0:-1 1:1\n")
     second.write_text("1 1:2\n-1 3:1\n")
-    model = LinearSVC(client=client).fit([first, second])
+    model = LinearSVC(solver="ocas", client=client).fit([first, second])
     assert (model.n_features_in_, model.index_base_) == (4, 0)
     X = np.array([[1, 0, 1, 0], [-1, 1, 0, 0], [0, 2, 0, 0], [0, 0, 0, 1.0]])
     local = maxmargin.LinearSVC(solver="ocas").fit(X, [1, -1, 1, -1])
@@ -230,8 +234,8 @@ def test_what_cannot_be_fitted_is_refused_with_what_to_do(client, rows, tmp_path
     X, y = rows
     with pytest.raises(TypeError, match="expected a dask array"):
         LinearSVC(client=client).fit(X, y)
-    with pytest.raises(ValueError, match="on a cluster; use one of auto, ocas, cpa"):
-        LinearSVC(solver="newton", client=client).fit(cut(X, 2), cut(y, 2))
+    with pytest.raises(ValueError, match="on a cluster; use one of auto, ocas, cpa, newton"):
+        LinearSVC(solver="dual", client=client).fit(cut(X, 2), cut(y, 2))
     with pytest.raises(ValueError, match="expected 3000, one per row"):
         LinearSVC(client=client).fit(cut(X, 2), cut(y[:-1], 2))
     with pytest.raises(ValueError, match="one class only"):

@@ -57,9 +57,9 @@ class Killer:
 
 
 def test_two_workers_killed_in_mid_fit_change_no_certificate(own_client, files):
-    whole = LinearSVC(C=0.1, tol=1e-5, client=own_client).fit(files)
+    whole = LinearSVC(C=0.1, tol=1e-5, solver="ocas", client=own_client).fit(files)
     killer = Killer(own_client, (4, 12))
-    model = LinearSVC(C=0.1, tol=1e-5, client=own_client, callback=killer).fit(files)
+    model = LinearSVC(C=0.1, tol=1e-5, solver="ocas", client=own_client, callback=killer).fit(files)
     assert len(set(killer.killed)) == 2
     assert model.certificate_.status is Status.OPTIMAL
     assert model.certificate_.n_iter == whole.certificate_.n_iter
@@ -79,7 +79,7 @@ def test_a_partition_that_fails_again_and_again_ends_with_its_error_and_the_best
                 path.unlink()
             os.kill(holder(own_client)[1], signal.SIGKILL)
 
-    model = LinearSVC(C=0.1, tol=1e-5, client=own_client, callback=spoil)
+    model = LinearSVC(C=0.1, tol=1e-5, solver="ocas", client=own_client, callback=spoil)
     with pytest.raises(PartitionError, match=r"partition \d \(.*svm\) failed again and again") as e:
         model.fit(files)
     error = e.value
@@ -110,7 +110,7 @@ def test_a_new_worker_takes_its_share_of_the_partitions(own_client, files, monke
             for keys in own_client.has_what().values()
         ]
 
-    model = LinearSVC(C=0.1, tol=1e-5, client=own_client, callback=grow).fit(files)
+    model = LinearSVC(C=0.1, tol=1e-5, solver="ocas", client=own_client, callback=grow).fit(files)
     assert seen[0] == [4]
     assert sorted(seen[model.n_iter_ - 1]) == [2, 2]
     assert model.certificate_.status is Status.OPTIMAL

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from maxmargin.data.arrays import ArrayRows
+from maxmargin.losses.line_search import bracketed_newton
 from maxmargin.problem import Status
 from maxmargin.solvers.linear import newton, newton_system
 from maxmargin.training.choice import Start
@@ -147,5 +148,5 @@ def test_newton_does_not_start_blas_threads(svm, monkeypatch):
 
 
 def test_newtons_line_search_goes_on_where_the_curvature_underflows():
-    k = newton.bracketed_newton(lambda k: (k - 3.0, 0.0), 0.01)
+    k = bracketed_newton(lambda k: (k - 3.0, 0.0), 0.01)
     assert k == pytest.approx(3.0, abs=0.01)

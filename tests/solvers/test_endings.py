@@ -112,7 +112,7 @@ def test_after_a_stop_the_objective_comes_from_the_rows(svm):
 def test_after_a_stop_newton_states_both_bounds_afresh(svm):
     X, y = svm.blobs(50, 3)
     rows, loss = stopped_rows(X, y, 2.0)
-    best = newton.Best(rows, loss)
+    best = newton.RowsBest(rows, loss)
     best.w, best.b, best.P, best.D = np.ones(3), 1e-3 * y, 0.1, 0.09
     certificate = best.certify(rows, loss, Run(Settings()))
     assert certificate.primal == pytest.approx(svm.primal(X, y, best.w, 2.0), rel=1e-12)

@@ -88,7 +88,7 @@ class Cluster:
         """
         self.wait_for_scheduler(stop)
         self._look_around()
-        small = total and sent[0].task.layout.width * 8 <= INLINE
+        small = total and sent[0].entries * 8 <= INLINE
         found = self._work(range(len(self._parts)), sent, total, small, stop, pieces)
         while found.forgotten:
             self._find_homes()

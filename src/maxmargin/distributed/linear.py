@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from maxmargin.distributed import prediction
 from maxmargin.distributed.base import OnCluster
-from maxmargin.distributed.training import Fit, check_on_cluster, client_of, solve_classes
+from maxmargin.distributed.training import (
+    Fit,
+    check_on_cluster,
+    client_of,
+    solve_classes,
+    solver_of,
+)
 from maxmargin.estimators import linear as local
 from maxmargin.estimators.base import parameters
 from maxmargin.parameters import one_of
@@ -30,8 +37,9 @@ class LinearSVC(OnCluster, local.LinearSVC):
     C, tol, max_iter, max_time, fit_intercept, intercept_scaling, class_weight, warm_start,
     verbose, callback
         As in `maxmargin.LinearSVC`.
-    solver : {"auto", "ocas", "cpa"}
-        Cutting planes with an exact line search ("auto" takes it), or without.
+    solver : {"auto", "newton", "ocas", "cpa"}
+        Newton's method (at most 3000 features), cutting planes with an exact line search, or
+        without; "auto" takes Newton where features are few, which saves rounds, else "ocas".
     start : {"zero", "average"}
         "average": first every partition solves its own rows by dual descent, and the average of
         the answers is where the exact method begins.
@@ -64,10 +72,11 @@ class LinearSVC(OnCluster, local.LinearSVC):
         return plan
 
     def _train_on(self, fit: Fit, plan: LinearPlan) -> Trained:
-        starts = self._starts()
+        starts, solver = self._starts(), solver_of(fit, plan)
         w0 = None if starts is None else [start.w for start in starts]
-        labels, solutions = solve_classes(fit, plan, self.start == "average", w0)
-        solver = "ocas" if plan.solver == "auto" else plan.solver
+        labels, solutions = solve_classes(
+            fit, replace(plan, solver=solver), self.start == "average", w0
+        )
         model = linear_model(fit.shape.d, labels.classes, solver, solutions, plan)
         return Trained(model, solutions, [Start(solution.w) for solution in solutions])
 

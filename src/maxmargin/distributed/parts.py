@@ -8,7 +8,7 @@ was spilled to disk, moved, or read anew on another worker has forgotten them an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -138,11 +138,16 @@ class Memory:
     """
 
     def __init__(self, part: Part, task: Task) -> None:
+        self._part, self._layout = part, task.layout
         self.rows = part.rows(task.layout)
         self.loss = task.loss(part, self.rows)
         self.vectors: dict[int, np.ndarray] = {}
         self.note: tuple[str, Any] | None = None  # of the job that runs in several rounds
         self._spare: list[np.ndarray] = []
+
+    def every_row(self, step: int) -> Any:
+        """A copy of every `step`-th row."""
+        return self._part.columns(self._layout)[::step].copy()
 
     def room(self) -> np.ndarray:
         """An array of one number per row."""
@@ -193,9 +198,10 @@ class Order:
     program: tuple[Step, ...]
     keep: frozenset[int]
     options: dict[str, Any]
+    entries: int  # of a sum that comes back, about
 
 
-FORGOTTEN = object()
+FORGOTTEN = object()  # what a job gives where the part lacks what it builds on
 
 
 def work(
@@ -217,15 +223,26 @@ def work(
         except Exception as error:
             raise PartFailed(held[k].number, error) from error
 
-    threads = min(_threads_here(), len(held))
+    numbers, threads = [part.number for part in held], min(_threads_here(), len(held))
     if threads == 1:
-        results = [one(k) for k in range(len(held))]
-    else:
-        with ThreadPoolExecutor(threads) as executor:
-            results = list(executor.map(one, range(len(held))))
-    forgotten = frozenset(part.number for part, result in zip(held, results) if result is FORGOTTEN)
-    kept = {part.number: result for part, result in zip(held, results) if result is not FORGOTTEN}
-    return Found(sum_up(list(kept.values())) if total else kept, forgotten)
+        return _gather(zip(numbers, map(one, range(len(held)))), total)
+    with ThreadPoolExecutor(threads) as executor:
+        return _gather(zip(numbers, executor.map(one, range(len(held)))), total)
+
+
+def _gather(results: Iterable[tuple[int, Any]], total: bool) -> Found:
+    """Results as they come, in the order of parts: their sum, or each by its number."""
+    forgotten: set[int] = set()
+    kept: dict[int, Any] = {}
+    sums: tuple[np.ndarray, ...] | None = None
+    for number, result in results:
+        if result is FORGOTTEN:
+            forgotten.add(number)
+        elif total:
+            sums = sum_up([result] if sums is None else [sums, result])
+        else:
+            kept[number] = result
+    return Found(sums if total else kept, frozenset(forgotten))
 
 
 def _work_on(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.distributed import prediction
 from maxmargin.distributed.base import OnCluster
-from maxmargin.distributed.training import Fit, check_on_cluster, solve_values
+from maxmargin.distributed.training import Fit, check_on_cluster, solve_values, solver_of
 from maxmargin.estimators import regression as local
 from maxmargin.estimators.base import parameters
 from maxmargin.training.choice import Start
@@ -31,8 +32,9 @@ class LinearSVR(OnCluster, local.LinearSVR):
     C, loss, epsilon, quantile, delta, non_crossing, tol, max_iter, max_time, fit_intercept,
     intercept_scaling, warm_start, verbose, callback
         As in `maxmargin.LinearSVR`.
-    solver : {"auto", "ocas", "cpa"}
-        Cutting planes with a line search ("auto" takes it), or without.
+    solver : {"auto", "newton", "ocas", "cpa"}
+        Newton's method (at most 3000 features), cutting planes with a line search, or without;
+        "auto" takes Newton where features are few, which saves rounds, else "ocas".
     n_jobs : int, optional
         Threads of one task; None for one, since Dask runs a task on every thread of a worker.
     client : distributed.Client, optional
@@ -56,10 +58,9 @@ class LinearSVR(OnCluster, local.LinearSVR):
         return plan
 
     def _train_on(self, fit: Fit, plan: RegressionPlan) -> Trained:
-        starts = self._starts()
+        starts, solver = self._starts(), solver_of(fit, plan)
         w0 = None if starts is None else [start.w for start in starts]
-        solutions = solve_values(fit, plan, w0)
-        solver = "ocas" if plan.solver == "auto" else plan.solver
+        solutions = solve_values(fit, replace(plan, solver=solver), w0)
         model = regression_model(fit.shape.d, solver, solutions, plan)
         return Trained(model, solutions, [Start(solution.w) for solution in solutions])
 

@@ -56,22 +56,41 @@ class DaskRows:
         return self._run(job, needs, options, total=False)
 
     def total(
-        self, job: Callable[..., Any], *needs: Vector, **options: Any
+        self,
+        job: Callable[..., Any],
+        *needs: Vector,
+        once_forgotten: dict[str, Any] | None = None,
+        entries: int | None = None,
+        **options: Any,
     ) -> tuple[np.ndarray, ...]:
-        """The sum of what the job gives, over the parts in a fixed tree."""
-        return self._run(job, needs, options, total=True)
+        """The sum of what the job gives, over the parts in a fixed tree.
 
-    def _run(self, job, needs: tuple[Vector, ...], options: dict, total: bool) -> Any:
-        tags = tuple(vector.tag for vector in needs)
+        `once_forgotten` are options that only parts get which have forgotten what they had, and
+        `entries` the numbers of a result where these are more than w has.
+        """
+        return self._run(job, needs, options, True, once_forgotten, entries)
 
-        def order(steps, ws) -> tuple[Order, list]:
-            made = Order(self.task, job, tags, tuple(steps), self._vectors.alive(), options)
+    def _run(
+        self,
+        job: Callable[..., Any],
+        needs: tuple[Vector, ...],
+        options: dict[str, Any],
+        total: bool,
+        once_forgotten: dict[str, Any] | None = None,
+        entries: int | None = None,
+    ) -> Any:
+        tags, size = tuple(vector.tag for vector in needs), entries or self.width
+
+        def order(steps, ws, options) -> tuple[Order, list]:
+            made = Order(self.task, job, tags, tuple(steps), self._vectors.alive(), options, size)
             return made, ws
 
+        def again() -> tuple[Order, list]:
+            steps, ws = self._vectors.from_scratch(needs)
+            return order(steps, ws, options | (once_forgotten or {}))
+
         steps, ws = self._vectors.program(needs)
-        result = self.cluster.run(
-            order(steps, ws), lambda: order(*self._vectors.from_scratch(needs)), total, self.stop
-        )
+        result = self.cluster.run(order(steps, ws, options), again, total, self.stop)
         self._vectors.note_made(steps)
         return result
 
@@ -104,7 +123,7 @@ class GatheredRows:
         return np.concatenate(self._rows.each(parts.values, self._rows.matvec(w)))
 
     def rmatvec(self, subgrad: np.ndarray) -> np.ndarray:
-        order = Order(self._rows.task, parts.rmatvec, (), (), frozenset(), {})
+        order = Order(self._rows.task, parts.rmatvec, (), (), frozenset(), {}, self.width)
         pieces = np.split(subgrad, self._cuts)
         sent: Sent = (order, [])
         return self._rows.cluster.run(sent, lambda: sent, True, self._rows.stop, pieces)[0]

@@ -1,8 +1,8 @@
-"""From parts on workers to models, by the bundle loop of `maxmargin.solvers.linear.bundle`.
+"""From parts on workers to models, by the bundle loop or Newton's method.
 
-The driver keeps w, the planes and the bounds; the workers the rows and everything that has one
-number per row. Several classes are several problems on the same parts, some at a time: while one
-waits for its round another's tasks run.
+The driver keeps w, what the solver needs of it, and the bounds; the workers the rows and everything
+that has one number per row. Several classes are several problems on the same parts, some at a time:
+while one waits for its round another's tasks run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from maxmargin.distributed import describe
+from maxmargin.distributed import describe, newton
 from maxmargin.distributed.averaging import averaged_start
 from maxmargin.distributed.cluster import Cluster
 from maxmargin.distributed.describe import Labels, Shape
@@ -36,7 +36,7 @@ from maxmargin.losses.pointwise import LossSpec
 from maxmargin.problem import Clock, Solution, Status
 from maxmargin.solvers.common.run import Interrupts, RowsLost, Stopped, catch_interrupts
 from maxmargin.solvers.linear import bundle
-from maxmargin.training.choice import CLUSTER, check_solver
+from maxmargin.training.choice import CLUSTER, check_solver, check_width, pick_elsewhere
 from maxmargin.training.fit import LinearPlan, in_threads
 from maxmargin.training.regression import RegressionPlan
 from maxmargin.training.targets import class_factors
@@ -46,7 +46,7 @@ SIDE_BY_SIDE = 4  # problems at a time: each has a handful of vectors of one num
 
 
 def check_on_cluster(plan: LinearPlan) -> None:
-    """Refuse what the bundle loop over workers does not do."""
+    """Refuse what the solvers over workers do not do."""
     check_solver(plan.solver, CLUSTER, plan.loss)
     if plan.has_free_intercept:
         raise ValueError(
@@ -143,6 +143,31 @@ def solve(
     return bundle.solve(rows, loss, settings, method=method, w0=w0, planes0=planes)
 
 
+def solve_pointwise(
+    rows: DaskRows,
+    spec: LossSpec,
+    at_zero: float,
+    plan: LinearPlan,
+    w0: np.ndarray | None,
+    average: bool = False,
+) -> Solution:
+    """A sum over rows, by the solver of the plan."""
+    loss, stop = pointwise_loss(rows, spec, at_zero), rows.stop
+    planes: list[tuple[np.ndarray, float]] = []
+    if average and w0 is None:
+        w0, planes = averaged_start(rows, plan, at_zero)
+    if plan.solver == "newton":
+        return newton.solve(rows, spec, at_zero, plan.options.settings(stop), w0)
+    return solve(rows, loss, plan, stop, w0, planes)
+
+
+def solver_of(fit: Fit, plan: LinearPlan) -> str:
+    """What the plan asks for, or what `auto` takes; refuses Newton where features are too many."""
+    width = fit.shape.layout(plan.bias, 1).width
+    check_width(plan.solver, width)
+    return pick_elsewhere(fit.shape.n, width, plan.loss) if plan.solver == "auto" else plan.solver
+
+
 def solve_classes(
     fit: Fit, plan: LinearPlan, average: bool, starts: Sequence[np.ndarray] | None
 ) -> tuple[Labels, list[Solution]]:
@@ -162,12 +187,9 @@ def solve_classes(
         stop = fit.new_stop(rounds=math.ceil((len(positives) - k) / side_by_side))
         task = ClassTask(uuid.uuid4().hex, layout, spec, labels.classes, cost, positives[k])
         rows = DaskRows(fit.cluster, task, fit.shape.n, stop)
-        loss = pointwise_loss(rows, spec, unit * float(np.sum(cost * labels.weight)))
+        at_zero = unit * float(np.sum(cost * labels.weight))
         w0 = None if starts is None else starts[k]
-        planes: list[tuple[np.ndarray, float]] = []
-        if average and w0 is None:
-            w0, planes = averaged_start(rows, plan, loss.at_zero)
-        solution = solve(rows, loss, plan, stop, w0, planes)
+        solution = solve_pointwise(rows, spec, at_zero, plan, w0, average)
         if fit.failure is None:
             fit.cluster.end(task.key)
         if solution.certificate.status is Status.CALLBACK:
@@ -193,8 +215,8 @@ def solve_values(
         with blaming(fit.cluster):
             at_zero = math.fsum(fit.cluster.ask(loss_at_zero, task))
         rows = DaskRows(fit.cluster, task, fit.shape.n, stop)
-        loss = pointwise_loss(rows, specs[k], at_zero)
-        solution = solve(rows, loss, plan, stop, None if starts is None else starts[k])
+        w0 = None if starts is None else starts[k]
+        solution = solve_pointwise(rows, specs[k], at_zero, plan, w0)
         if fit.failure is None:
             fit.cluster.end(task.key)
         if solution.certificate.status is Status.CALLBACK:

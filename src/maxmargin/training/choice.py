@@ -1,10 +1,10 @@
 """Which solver works with which rows and losses, and which one `auto` takes.
 
 solver    rows                loss        what it asks of them
-newton    arrays, files       pointwise   products, weighted Gram matrices
+newton    any                 pointwise   products, weighted Gram matrices
 dual      arrays              pointwise   single rows, the loss's dual
-ocas      arrays, files       any         products, a subgradient
-cpa       arrays, files       any         the same, without a line search
+ocas      any                 any         products, a subgradient
+cpa       any                 any         the same, without a line search
 
 All but "dual" take an intercept that is not regularised: there the dual variables add up to 0, and
 none can move alone.
@@ -122,7 +122,7 @@ SOLVERS: dict[str, Solver] = {
     ),
     "ocas": Solver(_bundle("ocas"), "nothing but products and a subgradient"),
     "cpa": Solver(_bundle("cpa"), "nothing but products and a subgradient"),
-    "newton": Solver(_newton, "a pointwise loss", (ARRAYS, BLOCKS), POINTWISE),
+    "newton": Solver(_newton, "a pointwise loss", losses=POINTWISE),
 }
 
 
@@ -182,9 +182,9 @@ def check_width(name: str, width: int) -> None:
 def pick_elsewhere(n: int, width: int, name: str) -> str:
     """What `auto` takes for rows that are not in memory, where passes are what costs.
 
-    Newton needs some 30 passes and as many Gram matrices of a part of the rows; cutting planes a
-    hundred passes and more. A matrix and its factor cost `step_cost` in entries looked at, a pass
-    all n d of them.
+    Newton needs some 30 passes (on a cluster rounds of tasks) and as many Gram matrices of a part
+    of the rows; cutting planes a hundred passes and more. A matrix and its factor cost `step_cost`
+    in entries looked at, a pass all n d of them.
     """
     from maxmargin.solvers.linear import newton, newton_system
 

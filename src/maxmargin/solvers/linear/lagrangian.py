@@ -1,0 +1,202 @@
+"""The augmented Lagrangian that Newton's method minimises; `newton` says what each letter means.
+
+`Lagrangian` knows w, and what follows from sums over the rows. `RowsLagrangian` makes the sums of
+rows that this process reads; where rows are elsewhere another one asks for them there.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from maxmargin import _core
+from maxmargin.data.arrays import ArrayRows
+from maxmargin.data.stream.source_rows import SourceRows
+from maxmargin.losses.free_intercept import Shifts
+from maxmargin.losses.line_search import bracketed_newton
+from maxmargin.losses.pointwise import Pointwise
+from maxmargin.solvers.common.vectors import dual_bound, inner, norm2
+from maxmargin.solvers.linear.dual_descent import best_multiple
+from maxmargin.solvers.linear.newton_system import NewtonSystem, hessian_rows
+
+SIGMA_START = 0.3
+SIGMA_WARM = 3.0  # from a solution of a neighbouring problem
+SIGMA_GROWTH = 3.0
+SIGMA_MOST = 1e9
+GRADIENT_SHARE = 0.1  # the inner loop ends when 1/2 ||grad||^2 is below this share of the gap
+INNER_STEPS = 15  # more than this many Newton steps at one sigma: it grew too fast
+SLOPE_LEFT = 0.1  # of the slope at 0 that a line search may leave
+EPSILON = float(np.finfo(np.float64).eps)
+
+
+def evenly(loss: Pointwise) -> np.ndarray:
+    """Multipliers that round every kink alike to both sides."""
+    return np.full(loss.n, loss.core.middle)
+
+
+def penalised(w: np.ndarray, free: bool) -> np.ndarray:
+    """The weights that ||w||^2 is of."""
+    return w[:-1] if free else w
+
+
+class Lagrangian(ABC):
+    """phi with its current w, multipliers and penalty."""
+
+    def __init__(
+        self, w: np.ndarray, sigma: float, is_piecewise_linear: bool, free: bool = False
+    ) -> None:
+        self.w, self.sigma, self.free = w, sigma, free
+        self.is_piecewise_linear = is_piecewise_linear
+        self.steps = 0  # Newton steps at this sigma
+
+    @abstractmethod
+    def sums(self) -> tuple[float, float, float, np.ndarray]:
+        """R, both sums of the dual, and v at w: one pass over the data."""
+
+    @abstractmethod
+    def take_multipliers(self) -> None:
+        """``nu <- u``"""
+
+    @abstractmethod
+    def direction(self) -> np.ndarray:
+        """``(I + sum_i h_i x_i x_i^T)^-1 gradient``, where I has a 0 for a free intercept."""
+
+    @abstractmethod
+    def search(self, dw: np.ndarray) -> float:
+        """A k > 0 along dw where phi is about lowest: one pass over the data."""
+
+    @abstractmethod
+    def move(self, k: float) -> None:
+        """Moves the predictions by k along the line searched last."""
+
+    @property
+    def s(self) -> float:
+        """The weight of the proximal term; 0 for a smooth loss."""
+        return 1.0 / self.sigma if self.is_piecewise_linear else 0.0
+
+    def evaluate(self) -> None:
+        """Gradient, both bounds, and which rows have curvature."""
+        R, added, size, v = self.sums()
+        self.gradient = self.w - v
+        if self.free:
+            self.gradient[-1] = -v[-1]
+        v_squared = norm2(penalised(v, self.free))
+        self.P = 0.5 * norm2(penalised(self.w, self.free)) + R
+        # u shrunk by a factor in [0, 1] is feasible too
+        self.scale = best_multiple(added, v_squared)
+        self.D = dual_bound(self.scale * added, self.scale**2 * v_squared, self.scale * size)
+
+    def is_minimised(self, gap: float) -> bool:
+        """Whether it is time for other multipliers: never for a loss that is not rounded."""
+        return (
+            self.is_piecewise_linear
+            and self.steps > 0
+            and 0.5 * norm2(self.gradient) <= GRADIENT_SHARE * gap
+        )
+
+    def update_multipliers(self) -> None:
+        self.take_multipliers()
+        self.sigma = min(self.sigma * SIGMA_GROWTH, SIGMA_MOST)
+        self.steps = 0
+
+    def newton_step(self) -> None:
+        """Moves w along the Newton direction."""
+        self.steps += 1
+        if self.s > 0 and self.steps > INNER_STEPS and self.sigma > SIGMA_START:
+            self.sigma /= SIGMA_GROWTH**2
+            self.steps = 1
+            self.evaluate()
+        dw = -self.direction()
+        k = self.search(dw)
+        self.w = self.w + k * dw
+        self.move(k)
+
+
+class RowsLagrangian(Lagrangian):
+    """The same of rows in memory or on disk."""
+
+    def __init__(
+        self,
+        rows: ArrayRows | SourceRows,
+        loss: Pointwise,
+        w: np.ndarray,
+        nu: np.ndarray,
+        sigma: float,
+        free: bool = False,
+    ) -> None:
+        super().__init__(w, sigma, loss.is_piecewise_linear, free)
+        self.rows, self.loss, self.pool = rows, loss, loss.pool
+        self.shifts = Shifts(loss) if free else None
+        self.nu = nu
+        self.p = rows.matvec(w) if w.any() else np.zeros(rows.n)
+        self.b, self.h = np.empty(rows.n), np.empty(rows.n)
+        self.drift = 0.0  # what rounding may have done to a prediction since a pass made it
+        self.system = NewtonSystem(rows)
+
+    def evaluate(self) -> None:
+        if self.shifts is not None:
+            self.balance(self.shifts)
+        super().evaluate()
+
+    def balance(self, shifts: Shifts) -> None:
+        """Moves the intercept to where the b_i add up to 0."""
+        k = shifts.best(self.p, self.nu, self.s)
+        if k != 0:
+            self.w = np.append(self.w[:-1], self.w[-1] + k)
+            self.p += k
+
+    def sums(self) -> tuple[float, float, float, np.ndarray]:
+        """`gram` is the curvature at w."""
+        R, added, size, self.inner_rows = self.loss.core.proximal(
+            self.nu, self.s, self.p, self.b, self.h, self.pool
+        )
+        every = max(1, self.inner_rows // hessian_rows(self.rows))
+        v, self.gram = self.rows.rmatvec_and_gram(self.b, self.h, every)
+        return R, added, size, v
+
+    def take_multipliers(self) -> None:
+        self.nu = self.loss.shares(self.b)
+
+    def rescale(self) -> None:
+        """Moves w to the best of its multiples, which takes no pass.
+
+        The first epochs of dual descent find where w points before they find how long it is, and
+        Newton's quadratic is a poor model of the logistic loss far from the minimum.
+        """
+        own = penalised(self.w, self.free)
+        A0 = norm2(own)
+        if A0 == 0:
+            return
+        zero = np.zeros(self.rows.n)
+
+        def slope_and_curvature(k: float) -> tuple[float, float]:
+            slope, curvature = self.loss.core.along(self.nu, self.s, zero, self.p, k, self.pool)
+            return k * A0 + slope, A0 + curvature
+
+        slope_at_0 = slope_and_curvature(0.0)[0]
+        enough = SLOPE_LEFT * abs(slope_at_0)
+        k = bracketed_newton(slope_and_curvature, enough) if slope_at_0 < 0 else 0.0
+        self.w, self.p = k * self.w, k * self.p
+
+    def direction(self) -> np.ndarray:
+        identity = np.ones(self.rows.width)
+        identity[-1] = 0.0 if self.free and self.inner_rows > 0 else 1.0
+        return self.system.solve(identity, self.h, self.inner_rows, self.gram, self.gradient)
+
+    def search(self, dw: np.ndarray) -> float:
+        """k with ``|phi'(k)| <= phi'(0) / 10``, by Newton's method in one variable, bracketed."""
+        self.dp = self.rows.matvec(dw)
+        own, slope_at_0 = penalised(dw, self.free), inner(self.gradient, dw)
+        A0, B0 = norm2(own), inner(penalised(self.w, self.free), own)
+
+        def slope_and_curvature(k: float) -> tuple[float, float]:
+            slope, curvature = self.loss.core.along(self.nu, self.s, self.p, self.dp, k, self.pool)
+            return B0 + k * A0 + slope, A0 + curvature
+
+        return bracketed_newton(slope_and_curvature, SLOPE_LEFT * abs(slope_at_0))
+
+    def move(self, k: float) -> None:
+        _core.axpby(1.0, self.p, k, self.dp, self.p, self.pool)
+        if isinstance(self.rows, SourceRows):
+            self.drift += EPSILON * float(np.abs(self.p).max())
