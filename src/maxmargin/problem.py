@@ -13,9 +13,10 @@ answer can be from the best one. That bound is the `Certificate` every fit ends 
 from __future__ import annotations
 
 import math
+import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -158,6 +159,28 @@ class Progress:
     @property
     def relative_gap(self) -> float:
         return (self.primal - self.dual) / self.primal if self.primal > 0 else 0.0
+
+
+def joined(histories: Iterable[Iterable[Progress]]) -> list[Progress]:
+    """The moments of several problems, one after the other, that know which is theirs."""
+    found = list(histories)
+    return [
+        replace(moment, problem=k, problems=len(found))
+        for k, history in enumerate(found)
+        for moment in history
+    ]
+
+
+def callers_line() -> int:
+    """The `stacklevel` at which a warning names the line that called this package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def _is_ours(module: str) -> bool:
+    return f"{module}.".startswith(("maxmargin.", "sklearn.callback."))
 
 
 Callback = Callable[[Any], bool | None]

@@ -110,3 +110,23 @@ def test_info_tells_what_becomes_of_each_column(run, write):
     for line in ("city: category, 2 features", "spent: number, 1 feature", "bought: the target"):
         assert line in text
     assert "same: left out, the same value in every row" in text
+
+
+def test_info_tells_what_train_would_make_of_a_table(run, run_json, write):
+    write((*NAMES, "same"), [(*row, "x") for row in people("${:.2f}")])
+    told = run("info", "p.csv").stdout
+    for line in ("city: category, 2 features", "spent: number, 1 feature", "same: left out"):
+        assert line in told
+    assert "bought: category, 2 features" in told
+    facts = run_json("info", "p.csv", "--target", "bought")
+    assert facts["rows"] == N and facts["encoding"]["target"] == "bought"
+    assert sum(count for _, count in facts["labels"]) == N
+
+
+def test_info_names_what_is_wrong_with_a_table(run, write):
+    rows = people()
+    rows[5] = ("Rome",)
+    write(NAMES, rows)
+    outcome = run("info", "p.csv")
+    assert outcome.exit_code == 1 and "p.csv:7: found 1 fields; expected 3" in outcome.stderr
+    assert not outcome.stdout

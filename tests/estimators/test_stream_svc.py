@@ -6,10 +6,11 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin
-from maxmargin import LinearSVC, StreamSVC
+from maxmargin import LinearSVC, StreamSVC, StreamSVR
 from maxmargin.data import ArraySource, open_source
 from maxmargin.data.errors import DataError
 from maxmargin.solvers.streaming.progress import SlowProgress
@@ -306,3 +307,18 @@ def test_saves_and_loads(rows, tmp_path):
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
     assert again.certificate_ == model.certificate_
     assert again.get_params()["class_weight"] == {1.0: 2.0}
+
+
+@pytest.mark.parametrize("machine", [StreamSVC, StreamSVR])
+def test_names_of_columns_are_kept_and_held_against_those_of_new_rows(machine):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = machine().fit(X, y)
+    assert (
+        model.feature_names_in_.tolist() == X.columns.tolist() == list(model.model_.feature_names)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(X)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(X.rename(columns={X.columns[0]: "other"}))
+    assert not hasattr(model.fit(X.to_numpy(), y), "feature_names_in_")

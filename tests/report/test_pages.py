@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 
 import maxmargin
 from maxmargin import KernelSVCCV, LinearSVC, LinearSVCCV, RankSVM, data
@@ -231,6 +232,31 @@ def test_a_run_that_missed_its_tolerance_says_so(rows):
     with pytest.warns(Warning, match="best model so far"):
         machine = LinearSVC(solver="ocas", tol=1e-9, max_iter=3).fit(train.X, train.y)
     assert "before the tolerance" in machine.report().sections["certificate"].warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("machine", "names"),
+    [
+        (maxmargin.LinearSVC(), ["0 against the rest", "1 against the rest", "2 against the rest"]),
+        (
+            maxmargin.KernelSVC(multi_class="ovo", gamma=0.01),
+            ["0 against 1", "0 against 2", "1 against 2"],
+        ),
+    ],
+    ids=["rest", "pairs"],
+)
+def test_problems_have_the_names_of_their_classes(machine, names):
+    X, y = load_iris(return_X_y=True)
+    said = read(machine.fit(X, y).report().html()).text
+    assert all(name in said for name in names)
+    assert "3 problems, at most" in said and "problem 1" not in said
+
+
+def test_quantiles_are_drawn_as_the_problems_they_are():
+    X = load_iris().data
+    machine = maxmargin.LinearSVR(loss="quantile", quantile=[0.2, 0.5, 0.9]).fit(X[:, :3], X[:, 3])
+    said = read(machine.report().html()).text
+    assert "3 problems, at most" in said and said.count("quantile 0.5") >= 2
 
 
 def test_rows_of_the_fit_itself_are_called_so():

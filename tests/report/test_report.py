@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from maxmargin.problem import Progress
+from maxmargin.problem import Progress, joined
 from maxmargin.report import gap_chart, terminal, training_curve
 from maxmargin.report.pictures import summary
 from maxmargin.report.runs import runs
@@ -40,6 +40,16 @@ def test_several_problems_are_drawn_apart(history, tmp_path):
     training_curve(both, tmp_path / "run.png", tol=1e-3)
     assert (tmp_path / "run.png").stat().st_size > 0
     assert "0.39 s" in gap_chart(both)  # the second ended further away
+
+
+def test_problems_are_told_apart_however_their_times_follow_each_other():
+    first = [Progress(k, 0.01 * k, 2.0, 1.0 + 0.1 * k) for k in range(4)]
+    later = [Progress(k, 0.04 + 0.01 * k, 3.0, 1.0) for k in range(2)]
+    history = joined([first, later])
+    assert [(p.problem, p.problems) for p in history] == [(0, 2)] * 4 + [(1, 2)] * 2
+    assert runs(history) == [first, later]
+    in_order = sorted(joined([first, first]), key=lambda p: p.seconds)  # as streams keep them
+    assert runs(in_order) == [first, first]
 
 
 def test_an_unknown_format_is_refused_and_leaves_nothing(history, tmp_path):

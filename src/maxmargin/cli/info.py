@@ -49,7 +49,7 @@ def info(
     elif path != "-" and (store := _store(path)) is not None:
         facts = about_store(store)
     else:
-        facts = about_source(_streamed(path, choices))
+        facts = about_rows(path, choices)
     if choices.json:
         print_json(facts)
     else:
@@ -168,6 +168,45 @@ def _streamed(path: str, choices: Choices) -> BlockSource:
     from maxmargin.data import open_source
 
     return open_source(rows.read(path, choices)) if path == "-" else rows.source_of([path], choices)
+
+
+def about_rows(path: str, choices: Choices) -> dict:
+    """Labelled rows of numbers, or else a table of anything."""
+    from maxmargin.data import DataError
+
+    try:
+        return about_source(_streamed(path, choices))
+    except DataError as error:
+        facts = about_table(path, choices)
+        if facts is None:
+            raise error from None
+        return facts
+
+
+def about_table(path: str, choices: Choices) -> dict | None:
+    """What `train` would make of each column; None where a file is no table.
+
+    Without a target all columns are described.
+    """
+    from maxmargin.cli import rows
+    from maxmargin.cli.fitting import warnings_as_messages
+    from maxmargin.data.encoding.source import EncodedSource
+    from maxmargin.data.store.rows import LabelCounts
+
+    if path == "-":
+        return None  # it has been read
+    unlabelled = {} if choices.target is not None else {"target": False}
+    with warnings_as_messages():
+        source = rows.source_of([path], choices, encode="auto", **unlabelled)
+    if not isinstance(source, EncodedSource):
+        return None
+    facts = {"kind": "table", "rows": source.n, "features": source.d}
+    facts["encoding"] = tables.facts(source.encoder)
+    labels = LabelCounts()
+    if not unlabelled:
+        for block in source.blocks():
+            labels.add(block.y)
+    return facts | _about_labels(labels.as_list())
 
 
 def about_source(source: BlockSource) -> dict:

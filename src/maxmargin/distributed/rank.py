@@ -13,6 +13,7 @@ from maxmargin.estimators import rank as local
 from maxmargin.estimators.base import parameters
 from maxmargin.metrics import pairwise_accuracy
 from maxmargin.models.ranking import RankModel
+from maxmargin.problem import callers_line
 from maxmargin.training.fit import LinearPlan, Trained
 from maxmargin.training.scores import train_ranking, trained_scores
 
@@ -84,7 +85,7 @@ class RankSVM(OnCluster, local.RankSVM):
                 f"gathered, {8e-6 * fit.shape.n:.3g} MB an iteration: cut the data where queries "
                 "end and they stay on the workers",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=callers_line(),
             )
         rows = RemoteRows(fit)
         y, qid, weight = (rows.column(name) for name in ("y", "qid", "weight"))

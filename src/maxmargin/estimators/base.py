@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from maxmargin.data.arrays import is_surely_finite, number_types, safe_rows
 from maxmargin.data.stream.source_rows import check_numbers
+from maxmargin.estimators.callbacks import Observed, both
 from maxmargin.estimators.conventions import (
     check_labels,
     progress_callback,
@@ -59,7 +60,7 @@ def parameters(estimator: type[T]) -> type[T]:
 
 
 @parameters
-class Machine(Reporting, BaseEstimator):
+class Machine(Reporting, Observed, BaseEstimator):
     """A face of `model_`, which `fit` finds by way of `maxmargin.training`.
 
     Subclasses name the kind of their model files, which attributes they show of the model, and how
@@ -123,7 +124,9 @@ class Machine(Reporting, BaseEstimator):
             max_time=self.max_time,
             threads=threads_of(self.n_jobs),
             seed=seed_of(getattr(self, "random_state", None)),
-            callback=progress_callback(self.callback, self.verbose),
+            callback=both(
+                progress_callback(self.callback, self.verbose), self._callback_of_moments()
+            ),
         )
 
     def _is_file(self, X: Any) -> bool:

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 
 from maxmargin.data.cpus import granted_cpus
 from maxmargin.parameters import ParameterError, is_whole
-from maxmargin.problem import Callback, Certificate, Progress, Status
+from maxmargin.problem import Callback, Certificate, Progress, Status, callers_line
 
 
 def check_labels(y: Any) -> None:
@@ -77,12 +77,12 @@ def progress_callback(callback: Callback | None, verbose: int) -> Callback | Non
     return show
 
 
-def warn_if_missed(certificate: Certificate | None, stacklevel: int = 4) -> None:
+def warn_if_missed(certificate: Certificate | None) -> None:
     """Says so, with the certificate, if an answer is not within the tolerance."""
     if certificate is None or certificate.status in (Status.OPTIMAL, Status.RULE_MET):
         return
     warnings.warn(
         f"the best model so far has {certificate}. Allow more iterations or time, or a larger tol.",
         ConvergenceWarning,
-        stacklevel=stacklevel,
+        stacklevel=callers_line(),
     )

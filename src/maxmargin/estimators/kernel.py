@@ -17,6 +17,7 @@ from maxmargin.estimators.kernel_base import KernelClassifier
 from maxmargin.models import libsvm_text
 from maxmargin.models.cells import CellModel
 from maxmargin.models.files import register_estimator
+from maxmargin.problem import callers_line
 from maxmargin.solvers.kernel.grid import GridProgress, GridResult
 from maxmargin.training.cells import TrainedCells, train_cells
 from maxmargin.training.each_cell import CellProgress, Tuning, print_progress
@@ -270,7 +271,7 @@ class KernelSVCCV(_KernelClassifier):
                 f"the search ended early: {missed} of {points} grid points "
                 f"were not tried in every fold",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=callers_line(),
             )
 
     def _reporter(self):

@@ -12,6 +12,7 @@ from sklearn.model_selection import check_cv
 
 from maxmargin.estimators.base import Given, parameters
 from maxmargin.estimators.regression import RegressionScores
+from maxmargin.problem import callers_line
 from maxmargin.training.folds import folds_of
 from maxmargin.training.kernel_regression import (
     KernelRegressionPlan,
@@ -152,6 +153,6 @@ class KernelSVRCV(_KernelRegressor):
             warnings.warn(
                 "the search ended early: some grid points were not tried in every fold",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=callers_line(),
             )
         return trained

@@ -9,6 +9,7 @@ from typing import Any, Self
 from maxmargin.estimators.base import Given, Machine, parameters
 from maxmargin.estimators.features import MakesFeatures
 from maxmargin.metrics import pairwise_accuracy
+from maxmargin.problem import callers_line
 from maxmargin.training.fit import LinearPlan, Trained
 from maxmargin.training.scores import train_ranking
 
@@ -46,7 +47,9 @@ class Ranker(Machine):
         given = self._given(X, y, sample_weight, qid, y_numeric=True)
         self._has_queries = given.qid is not None
         if not self._has_queries and self._is_file(X):
-            warnings.warn("the file has no queries: all rows are one", UserWarning, stacklevel=2)
+            warnings.warn(
+                "the file has no queries: all rows are one", UserWarning, stacklevel=callers_line()
+            )
         return self._adopt(self._train(given, plan), given.index_base)
 
     def _plan(self) -> LinearPlan:

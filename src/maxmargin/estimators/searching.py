@@ -12,6 +12,7 @@ from sklearn.model_selection import check_cv
 
 from maxmargin.estimators.base import Given, Machine, parameters
 from maxmargin.estimators.scorers import scoring_of
+from maxmargin.problem import callers_line
 from maxmargin.training.search import Axis, Grid, SearchResult, search
 from maxmargin.training.tasks import Task
 
@@ -89,7 +90,7 @@ class Searching(Machine):
         if found.threshold is not None:
             self.threshold_ = found.threshold
         if found.edge is not None:
-            warnings.warn(found.edge, UserWarning, stacklevel=4)
+            warnings.warn(found.edge, UserWarning, stacklevel=callers_line())
 
 
 @parameters

@@ -52,7 +52,8 @@ class OnStream(MakesFeatures, WithIntercept):
         features = feature_map(self.features)
         plan = self._planned(self._plans, bias=self._bias(), features=features, patient=patient)
         source = self._source(X, y, sample_weight)
-        self._note_columns(source.d, source.feature_names)
+        if not isinstance(source, ArraySource):  # scikit-learn has looked at arrays
+            self._note_columns(source.d, source.feature_names)
         return self._adopt(train_stream(source, plan), source.index_base)
 
     def _check_targets(self, y: Any) -> None:

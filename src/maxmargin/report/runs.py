@@ -10,12 +10,15 @@ SMALLEST = 1e-16  # gaps below rounding error are drawn as this
 
 
 def runs(history: Sequence[Progress]) -> list[list[Progress]]:
-    """The parts of a history within which time goes on."""
+    """The parts of a history that are of one problem, and within which time goes on."""
     parts: list[list[Progress]] = []
+    running: dict[int, list[Progress]] = {}  # the last part of each problem
     for progress in history:
-        if not parts or progress.seconds < parts[-1][-1].seconds:
-            parts.append([])
-        parts[-1].append(progress)
+        part = running.get(progress.problem)
+        if part is None or progress.seconds < part[-1].seconds:
+            part = running[progress.problem] = []
+            parts.append(part)
+        part.append(progress)
     return parts
 
 

@@ -30,7 +30,7 @@ import numpy as np
 
 from maxmargin.models.calibration import METHODS, Calibration, Isotonic, Sigmoid
 from maxmargin.parameters import Options, ParameterError
-from maxmargin.problem import Certificate, Clock, Status
+from maxmargin.problem import Certificate, Clock, Status, callers_line
 from maxmargin.training.targets import Labels
 
 AUTO = "auto"
@@ -121,7 +121,7 @@ def _fill_in(scores: np.ndarray, held: np.ndarray, machine: Calibrated, stopped:
         f"no row of class {names} was held out, because {why}: its probabilities are calibrated on "
         "the scores of the rows that were trained on, and are likely too sure",
         UserWarning,
-        stacklevel=5,
+        stacklevel=callers_line(),
     )
     scores[missing] = machine.own().reshape(labels.n, -1)[missing]
     held |= missing

@@ -27,7 +27,7 @@ from maxmargin.data.stream.source_rows import Passes, SourceRows
 from maxmargin.losses.base import Loss
 from maxmargin.models.mapped import with_features
 from maxmargin.parameters import Options, not_negative, one_of, positive
-from maxmargin.problem import Clock, Progress, Settings, Solution, Status
+from maxmargin.problem import Clock, Progress, Settings, Solution, Status, joined
 from maxmargin.solvers.common.run import Interrupts, catch_interrupts
 from maxmargin.training.calibration import method_of
 from maxmargin.training.choice import (
@@ -120,7 +120,7 @@ class Trained:
     @property
     def history(self) -> list[Progress]:
         """All problems' progress, one after the other."""
-        return [progress for solution in self.solutions for progress in solution.history]
+        return joined(solution.history for solution in self.solutions)
 
     def with_model(self, model: Any) -> Trained:
         """The same runs, with the model changed after them."""

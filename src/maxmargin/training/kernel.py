@@ -25,7 +25,7 @@ from maxmargin.parameters import (
     positive,
     positive_whole,
 )
-from maxmargin.problem import Clock, Progress, Settings
+from maxmargin.problem import Clock, Progress, Settings, joined
 from maxmargin.solvers.common.run import interruptible
 from maxmargin.solvers.kernel.coding import coding_of
 from maxmargin.solvers.kernel.gram import KERNELS, Kernel, KernelCallable
@@ -137,7 +137,7 @@ class TrainedKernel:
     @property
     def history(self) -> list[Progress]:
         """All problems' progress, one after the other."""
-        return [progress for solution in self.solutions for progress in solution.history]
+        return joined(solution.history for solution in self.solutions)
 
 
 # ---------------------------------------------------------------- one fit

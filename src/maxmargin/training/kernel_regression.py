@@ -17,7 +17,7 @@ from maxmargin import _core
 from maxmargin.data.arrays import as_floats
 from maxmargin.models.kernel_regression import KernelRegressionModel
 from maxmargin.parameters import Options
-from maxmargin.problem import Progress, Settings
+from maxmargin.problem import Progress, Settings, joined
 from maxmargin.solvers.common.run import interruptible
 from maxmargin.solvers.kernel.gram import Kernel, KernelCallable
 from maxmargin.solvers.kernel.regression import (
@@ -124,7 +124,7 @@ class TrainedKernelRegression:
     @property
     def history(self) -> list[Progress]:
         """All problems' progress, one after the other."""
-        return [progress for solution in self.solutions for progress in solution.history]
+        return joined(solution.history for solution in self.solutions)
 
 
 # ---------------------------------------------------------------- one fit

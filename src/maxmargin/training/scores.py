@@ -20,7 +20,7 @@ from maxmargin.models.linear import LinearScores, MeasureModel
 from maxmargin.models.ordinal import OrdinalModel, best_thresholds, places_of
 from maxmargin.models.ranking import RankModel
 from maxmargin.parameters import one_of, positive
-from maxmargin.problem import Solution, Status
+from maxmargin.problem import Solution, Status, callers_line
 from maxmargin.training.choice import Start
 from maxmargin.training.fit import LinearPlan, MakeLoss, Trained, fit, predictions_of
 from maxmargin.training.targets import Labels, checked_queries, checked_weights, labels_of
@@ -207,7 +207,7 @@ def warn_if_nothing_learned(
             f"nothing was learned: no weights are better for measure {measure.name!r} than all "
             f"zero by more than tol = {tol:g}. {remedy}",
             UserWarning,
-            stacklevel=4,
+            stacklevel=callers_line(),
         )
 
 

@@ -29,7 +29,7 @@ from maxmargin.losses.pointwise import LossSpec
 from maxmargin.models.labels import pack_classes
 from maxmargin.models.stream import StreamModel, StreamRegressionModel
 from maxmargin.parameters import Options, not_negative, one_of, positive
-from maxmargin.problem import Progress, Solution
+from maxmargin.problem import Progress, Solution, callers_line
 from maxmargin.solvers.common.run import catch_interrupts
 from maxmargin.solvers.streaming import cached_loops
 from maxmargin.solvers.streaming.checkpoint import Checkpoints, resume
@@ -205,7 +205,7 @@ def say_if_slow(solutions: list[Solution], other: str, features: FeatureMap | No
         f"{max(c.relative_gap for c in slow):.2g} of the objective. Most often columns are of very "
         f"unlike scale: {advice}",
         SlowProgress,
-        stacklevel=3,
+        stacklevel=callers_line(),
     )
 
 

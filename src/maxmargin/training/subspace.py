@@ -27,7 +27,7 @@ from maxmargin.parameters import (
     positive,
     positive_whole,
 )
-from maxmargin.problem import Clock, Progress, Solution
+from maxmargin.problem import Clock, Progress, Solution, joined
 from maxmargin.solvers.common.run import interruptible
 from maxmargin.solvers.kernel.coding import coding_of
 from maxmargin.solvers.kernel.gram import KERNELS, Kernel
@@ -156,7 +156,7 @@ class TrainedSparseKernel:
     @property
     def history(self) -> list[Progress]:
         """All problems' progress up to the largest model, one after the other."""
-        return [p for solution in self.stages[-1].solutions for p in solution.history]
+        return joined(solution.history for solution in self.stages[-1].solutions)
 
 
 def train(

@@ -109,9 +109,7 @@ def labels_as(column: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> Any:
 class CsvText:
     """CSV text together with what its first line tells."""
 
-    def __init__(
-        self, name: str, content: Content, wanted: Wanted, name_all: bool = False
-    ) -> None:
+    def __init__(self, name: str, content: Content, wanted: Wanted, name_all: bool = False) -> None:
         self.name, self.content = name, content
         line = first_lines(content, 1)
         if not line:

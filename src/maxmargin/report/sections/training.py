@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 
-from maxmargin.problem import Status
+from maxmargin.problem import Progress, Status
 from maxmargin.report.charts import Axis, Chart, Section, Series, Table, line, rule
 from maxmargin.report.runs import gap, runs
 from maxmargin.report.sections.words import number, plain
@@ -33,7 +35,7 @@ def machine(subject: Subject) -> Section:
     model = subject.model
     what = KINDS.get(subject.kind, f"A model of the kind {subject.kind}")
     classes = subject.classes
-    facts = [["kind", subject.kind], ["solver", str(model.solver)]]
+    facts = [["kind", subject.kind]]  # the sentence says which solver there was in the end
     facts.append(["features", number(model.n_features)])
     if classes is not None:
         shown = ", ".join(label_text(label) for label in classes[:12].tolist())
@@ -106,7 +108,11 @@ def _problem_names(subject: Subject, n: int) -> list[str]:
     classes = subject.classes
     if n == 1:
         return ["all rows"]
-    if classes is not None and len(classes) == n:
+    if classes is not None and getattr(subject.model, "multi_class", "ovr") == "ovo":
+        pairs = list(combinations(map(label_text, classes.tolist()), 2))
+        if len(pairs) == n:
+            return [f"{first} against {second}" for first, second in pairs]
+    elif classes is not None and len(classes) == n:
         return [f"{label_text(label)} against the rest" for label in classes.tolist()]
     if subject.kind == "kernel-cells" and classes is not None and len(classes) == 2:
         return [f"cell {k + 1}" for k in range(n)]
@@ -144,9 +150,20 @@ def convergence(subject: Subject) -> Section | None:
         return Section("Convergence", text, tables=[_moments([part[0] for part in shown])])
     if len(parts) > len(shown):
         text.append(f"The {len(shown)} that ended furthest from their optimum are drawn.")
-    return Section(
-        "Convergence", text, [_bounds_chart(shown[0]), _gap_chart(shown, _tolerance(subject))]
-    )
+    names = _names(subject, shown)
+    charts = [_bounds_chart(shown[0], names[0]), _gap_chart(shown, names, _tolerance(subject))]
+    return Section("Convergence", text, charts)
+
+
+def _names(subject: Subject, parts: list[list[Progress]]) -> list[str]:
+    """What each part is a run of; one alone needs no name."""
+    if len(parts) == 1:
+        return [""]
+    numbers = [part[0].problem for part in parts]
+    if len(set(numbers)) < len(numbers):
+        return [f"problem {k + 1}" for k in range(len(parts))]
+    names = _problem_names(subject, parts[0][0].problems)
+    return [names[k] for k in numbers]
 
 
 def _tolerance(subject: Subject) -> float | None:
@@ -154,7 +171,7 @@ def _tolerance(subject: Subject) -> float | None:
     return None if certificate is None else certificate.tol
 
 
-def _bounds_chart(part) -> Chart:
+def _bounds_chart(part, name: str) -> Chart:
     seconds = np.array([p.seconds for p in part])
     primal, dual = np.array([p.primal for p in part]), np.array([p.dual for p in part])
     first = max(0, int(np.searchsorted(-primal, -4 * max(primal[-1], 1e-300))))
@@ -164,7 +181,7 @@ def _bounds_chart(part) -> Chart:
     band = Series("area", seconds, primal, "", 5, base=dual)
     best = f"It ends at {primal[-1]:.6g} with the bound at {dual[-1]:.6g}."
     return Chart(
-        "Objective and bound",
+        "Objective and bound" + (f", {name}" if name else ""),
         "The objective of the best model falls over time and the bound that no model can go "
         "below rises. " + best,
         _seconds([part]),
@@ -178,15 +195,15 @@ def _bounds_chart(part) -> Chart:
     )
 
 
-def _gap_chart(parts, tol: float | None) -> Chart:
+def _gap_chart(parts, names: list[str], tol: float | None) -> Chart:
     series = [
         line(
             [p.seconds for p in part],
             [gap(p) for p in part],
-            f"problem {k + 1}" if len(parts) > 1 else "",
+            name,
             2 + k,
         )
-        for k, part in enumerate(parts)
+        for k, (part, name) in enumerate(zip(parts, names))
     ]
     if tol:
         series.append(rule(tol, f"tolerance {tol:g}"))
