@@ -28,7 +28,7 @@ def shown(monkeypatch, run):
 
 def test_help_of_train_fits_a_screen(shown):
     lines = shown("train").splitlines()
-    assert len(lines) <= 52
+    assert len(lines) <= 50
     assert max(map(len, lines)) <= 100
 
 

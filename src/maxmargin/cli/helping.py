@@ -31,7 +31,7 @@ def text(command: Any, ctx: Any) -> str:
     own = {option.name for entry in kinds.values() for option in entry.options}
     shared = [option for option in command.options if option.name not in own]
     examples = command.examples if kind is None else kind.examples(ctx.info_name)
-    lines = [usage(command, ctx), "", *_about(command.callback)]
+    lines = [usage(command, ctx), *_about(command.callback)]
     lines += _examples(examples)
     lines += _arguments(command)
     shared.append(HELP)

@@ -158,9 +158,10 @@ ENCODE = Option(
     str, "auto", choices=("auto", "none"), group=DATA,
 )  # fmt: skip
 POSITIVE = Option(
-    "--positive", "Instead of labels: a file of one class, and", metavar="FILE", group=DATA
-)
-NEGATIVE = Option("--negative", "one of the other.", metavar="FILE", group=DATA)
+    "--positive", "Instead of labels: a file of one class, and", metavar="FILE", group=DATA,
+    rare=True,
+)  # fmt: skip
+NEGATIVE = Option("--negative", "one of the other.", metavar="FILE", group=DATA, rare=True)
 TEXT = Option("--text", "Tables: the rows are this column's texts.", metavar="COLUMN", group=DATA)
 ZERO_BASED = Option(
     "--zero-based/--one-based", "svmlight: number of the first feature, if not clear.", bool,
