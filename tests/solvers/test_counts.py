@@ -59,11 +59,11 @@ def looked_at(monkeypatch):
 
 # (data, C, solver): most iterations, most passes' worth of entries
 BOUNDS = {
-    ("words", 0.001, "auto"): (3, 17),
+    ("words", 0.001, "auto"): (3, 5),
     ("words", 0.001, "dual"): (3, 5),
     ("words", 0.001, "newton"): (3, 17),
     ("words", 0.001, "ocas"): (4, 9),
-    ("words", 0.1, "auto"): (10, 34),
+    ("words", 0.1, "auto"): (18, 24),
     ("words", 0.1, "dual"): (18, 24),
     ("words", 0.1, "newton"): (10, 34),
     ("words", 0.1, "ocas"): (18, 29),
@@ -71,7 +71,7 @@ BOUNDS = {
     ("words", 10.0, "dual"): (959, 350),
     ("words", 10.0, "newton"): (18, 47),
     ("words", 10.0, "ocas"): (111, 161),
-    ("numbers", 0.001, "auto"): (4, 15),
+    ("numbers", 0.001, "auto"): (6, 9),
     ("numbers", 0.001, "dual"): (6, 9),
     ("numbers", 0.001, "newton"): (4, 15),
     ("numbers", 0.001, "ocas"): (5, 11),

@@ -26,6 +26,7 @@ from maxmargin.solvers.common.vectors import ROUNDING
 
 PASSES_SAVED = 5  # by a step of Newton: it does the work of so many of the cutting planes' passes
 SMALL_COST = 4e6  # entries looked at in about a millisecond or two
+SMALL_FIT = 1e6  # and in less than one: what a fit takes before and after the solver
 
 
 @dataclass(frozen=True)
@@ -154,8 +155,8 @@ def check_solver(
 def pick_solver(rows: Any, name: str = "hinge", free_intercept: bool = False) -> str:
     """What `auto` takes: a method, or "auto" where progress decides (`solvers.linear.progress`).
 
-    Newton where it is cheaper than to begin with anything else, and for small problems, which take
-    a millisecond either way: there the answer that needs no seed is better. Dual descent where
+    Newton where it is cheaper than to begin with anything else, and for small problems, where the
+    rest of a fit takes longer: there the answer that needs no seed is better. Dual descent where
     features are too many for Newton's linear systems; with a free intercept it begins.
     """
     from maxmargin.solvers.linear import newton, progress
@@ -164,7 +165,7 @@ def pick_solver(rows: Any, name: str = "hinge", free_intercept: bool = False) ->
         return "ocas"
     if rows.width > newton.DIRECT_WIDTH:
         return "auto" if free_intercept else "dual"
-    small = progress.newton_cost(rows) <= SMALL_COST
+    small = progress.newton_cost(rows) <= SMALL_FIT
     return "newton" if small or progress.is_newton_cheaper_than_a_start(rows, name) else "auto"
 
 

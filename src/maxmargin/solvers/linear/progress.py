@@ -3,10 +3,12 @@
 Costs are counted in entries of rows looked at by one thread, never in seconds: the same data give
 the same answer everywhere.
 
-    an epoch     2 entries + (FETCH + logarithms) rows, of the rows visited, one after the other
-    Newton       STEPS steps: three passes, a Gram matrix and its factor, logarithms, on CORES cores
+    an epoch     2 entries + (VISIT + logarithms) rows, of the rows visited, one after the other
+    Newton       STEPS steps: three passes, STEP_ROW and logarithms a row, a Gram matrix and its
+                 factor, on CORES cores
 
 Logarithms are those of the loss. A visit of the logistic loss takes several times that of a hinge.
+Where rows have few entries Newton's vectors of one number a row cost more than its passes.
 
 Dual descent foretells its gap after every epoch. If the gap goes on to fall as it did over the
 later half of the epochs so far, so many epochs are left; where they cost more than Newton does,
@@ -45,14 +47,15 @@ LEAST_WORK = 4  # epochs' worth: two, a gap check, and a fresh v
 SMOOTH_LEAST_WORK = 6  # and two more: a smooth loss has no bounds at which rows come to rest
 NEAR_START = 0.5  # the multiple of the slopes at w = 0 from which a smooth problem is Newton's
 NEIGHBOUR_TOL = 1e-2  # for a problem that only gives a start
-FETCH = 30  # entries that could be summed while a row comes from memory
-CACHED_NNZ = 2_000_000  # or does not: so many entries stay in a cache
+STEP_ROW = 16  # entries that could be summed while a step's sums over rows take one more row
+VISIT = 30  # and while a visit waits for its row and for its own step
+CACHED_NNZ = 2_000_000  # entries that stay in a cache
 
 
 def newton_cost(rows: ArrayRows, loss: str = "hinge") -> float:
     """From dual descent, or from nothing."""
     steps = STEPS if LossSpec(loss).is_piecewise_linear else SMOOTH_STEPS
-    return steps * (newton.step_cost(rows) + logarithms(rows, loss)) / CORES
+    return steps * (newton.step_cost(rows) + row_cost(rows, loss)) / CORES
 
 
 def newton_cost_from_samples(rows: ArrayRows, loss: str, samples: list[int]) -> float:
@@ -60,19 +63,19 @@ def newton_cost_from_samples(rows: ArrayRows, loss: str, samples: list[int]) -> 
     Gram matrices of a piecewise linear loss are of those."""
     share = sum(1.0 / step for step in samples)
     if LossSpec(loss).is_piecewise_linear:
-        own = STEPS_FROM_SAMPLE * newton.step_cost(rows, inner_rows=0)
+        own = STEPS_FROM_SAMPLE * (newton.step_cost(rows, inner_rows=0) + row_cost(rows, loss))
     else:
-        own = SMOOTH_STEPS_FROM_SAMPLE * (newton.step_cost(rows) + logarithms(rows, loss))
+        own = SMOOTH_STEPS_FROM_SAMPLE * (newton.step_cost(rows) + row_cost(rows, loss))
     return own / CORES + share * newton_cost(rows, loss)
 
 
-def logarithms(rows: ArrayRows, loss: str) -> float:
-    return STEP_LOGARITHMS * LOSSES[loss].logarithms * rows.n
+def row_cost(rows: ArrayRows, loss: str) -> float:
+    """What a step of Newton does for every row, however few entries it has."""
+    return (STEP_ROW + STEP_LOGARITHMS * LOSSES[loss].logarithms) * rows.n
 
 
-def epoch_cost(rows: ArrayRows, loss: str, entries: int, visited: int) -> float:
-    fetch = FETCH if rows.nnz > CACHED_NNZ else 0
-    return 2.0 * entries + (fetch + LOSSES[loss].logarithms) * visited
+def epoch_cost(loss: str, entries: int, visited: int) -> float:
+    return 2.0 * entries + (VISIT + LOSSES[loss].logarithms) * visited
 
 
 def is_newton_cheaper_than_a_start(rows: ArrayRows, loss: str = "hinge") -> bool:
@@ -80,7 +83,9 @@ def is_newton_cheaper_than_a_start(rows: ArrayRows, loss: str = "hinge") -> bool
     samples = newton.sample_steps(rows)
     cost = newton_cost_from_samples(rows, loss, samples) if samples else newton_cost(rows, loss)
     least = LEAST_WORK if LossSpec(loss).is_piecewise_linear else SMOOTH_LEAST_WORK
-    return cost <= least * epoch_cost(rows, loss, rows.nnz, rows.n)
+    # Where rows are in a cache only their entries count: a start that proves wrong costs little.
+    waits = VISIT if rows.nnz > CACHED_NNZ else 0
+    return cost <= least * (2.0 * rows.nnz + (waits + LOSSES[loss].logarithms) * rows.n)
 
 
 def solve(
@@ -146,7 +151,7 @@ class Watch:
     """Says after an epoch whether it is time for Newton."""
 
     def __init__(self, rows: ArrayRows, tol: float, loss: str = "hinge") -> None:
-        self.rows, self.tol, self.loss = rows, tol, loss
+        self.tol, self.loss = tol, loss
         self.gaps: list[float] = []
         self.spent, self.newton_cost = 0.0, newton_cost(rows, loss)
         self.votes = 0  # epochs in a row after which Newton seemed cheaper
@@ -155,7 +160,7 @@ class Watch:
         return s >= NEAR_START and not LossSpec(self.loss).is_piecewise_linear
 
     def __call__(self, gap: float, D: float, visited: int, entries: int) -> bool:
-        cost = epoch_cost(self.rows, self.loss, entries, visited)
+        cost = epoch_cost(self.loss, entries, visited)
         self.gaps.append(gap)
         self.spent += cost
         if len(self.gaps) < LEAST_EPOCHS or self.spent < LEAST_SHARE * self.newton_cost:
