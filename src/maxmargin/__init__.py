@@ -19,7 +19,15 @@ if TYPE_CHECKING:
         MeasureSVCCV,
         OrdinalSVCCV,
         RankSVMCV,
+        SparseKernelOrdinalSVCCV,
+        SparseKernelRankSVMCV,
         SparseKernelSVCCV,
+        SparseKernelSVRCV,
+    )
+    from maxmargin.estimators.span import (
+        SparseKernelOrdinalSVC,
+        SparseKernelRankSVM,
+        SparseKernelSVR,
     )
     from maxmargin.estimators.sparse_kernel import SparseKernelSVC
     from maxmargin.estimators.stream import StreamSVC, StreamSVR
@@ -40,8 +48,14 @@ __all__ = [
     "OrdinalSVCCV",
     "RankSVM",
     "RankSVMCV",
+    "SparseKernelOrdinalSVC",
+    "SparseKernelOrdinalSVCCV",
+    "SparseKernelRankSVM",
+    "SparseKernelRankSVMCV",
     "SparseKernelSVC",
     "SparseKernelSVCCV",
+    "SparseKernelSVR",
+    "SparseKernelSVRCV",
     "StreamSVC",
     "StreamSVR",
     "__version__",
@@ -68,8 +82,14 @@ _HOMES = {
     "OrdinalSVCCV": "maxmargin.estimators.score_cv",
     "RankSVM": "maxmargin.estimators.rank",
     "RankSVMCV": "maxmargin.estimators.score_cv",
+    "SparseKernelOrdinalSVC": "maxmargin.estimators.span",
+    "SparseKernelOrdinalSVCCV": "maxmargin.estimators.score_cv",
+    "SparseKernelRankSVM": "maxmargin.estimators.span",
+    "SparseKernelRankSVMCV": "maxmargin.estimators.score_cv",
     "SparseKernelSVC": "maxmargin.estimators.sparse_kernel",
     "SparseKernelSVCCV": "maxmargin.estimators.score_cv",
+    "SparseKernelSVR": "maxmargin.estimators.span",
+    "SparseKernelSVRCV": "maxmargin.estimators.score_cv",
     "StreamSVC": "maxmargin.estimators.stream",
     "StreamSVR": "maxmargin.estimators.stream",
 }

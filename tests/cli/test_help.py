@@ -35,6 +35,11 @@ def test_help_of_train_fits_a_screen(shown):
 def test_help_of_train_has_a_box_for_every_kind(shown):
     text = shown("train")
     for kind, entry in KINDS.items():
+        if entry.beside:
+            assert f", {kind.removeprefix(entry.beside)}" in text
+            continue
+        others = [name for name, other in KINDS.items() if other.beside == kind]
+        kind += "".join(", " + name.removeprefix(kind) for name in others)
         box = re.search(rf"─ --kind {kind}: (.*?)(├|╰)", text, re.DOTALL).group(1)
         for option in entry.options:
             if option in COMMANDS["train"].options:

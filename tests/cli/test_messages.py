@@ -123,6 +123,12 @@ OWN = {
         ["-k", "0"], ["-k", "1000", "--basis", "training"], ["--kernel", "laplacian"],
         ["--basis", "nonsense"], ["--gamma", "0"],
     ),
+    "sparse-kernel-regression": (
+        ["-k", "0"], ["--loss", "hinge"], ["--epsilon", "-1"], ["--kernel", "laplacian"],
+        ["--quantile", "0.1,0.9", "--loss", "huber"], ["--class-weight", "spam=1"], [],
+    ),
+    "sparse-kernel-rank": (["-k", "0"], ["--qid", "no such"], ["--gamma", "0"], []),
+    "sparse-kernel-ordinal": (["--order", "bad,good"], ["--order", "spam"], ["-k", "0"]),
     "rank": (["--qid", "no such"], ["--solver", "newton"], ["--class-weight", "spam=1"], []),
     "ordinal": (["--order", "bad,good"], ["--order", "spam"], ["--solver", "dual"]),
     "measure": (

@@ -121,6 +121,11 @@ KINDS = {
     "sparse-kernel": ["--target", "churned", "-k", "10"],
     "measure": ["--target", "churned"],
     "stream": ["--target", "churned"],
+    "sparse-kernel-regression": ["--target", "grade", "--drop", "churned", "-k", "10"],
+    "sparse-kernel-ordinal": ["--target", "grade", "--drop", "churned", "-k", "10"],
+    "sparse-kernel-rank": [
+        *("--target", "grade", "--qid", "query", "--drop", "churned", "-k", "10")
+    ],
     "ordinal": ["--target", "grade", "--drop", "churned"],
     "rank": ["--target", "grade", "--qid", "query", "--drop", "churned"],
 }

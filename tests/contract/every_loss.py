@@ -65,7 +65,14 @@ LOSSES = {
         }.items()
     },
 }
-KINDS = ("CSR", "file", "row store", "features", "subspace", "Dask")
+IN_A_SPAN = {
+    "LinearSVC": "SparseKernelSVC",
+    "LinearSVR": "SparseKernelSVR",
+    "RankSVM": "SparseKernelRankSVM",
+    "OrdinalSVC": "SparseKernelOrdinalSVC",
+    "MeasureSVC": "SparseKernelSVC",
+}
+KINDS = ("CSR", "file", "row store", "features", "subspace", "Dask", "Dask, features")
 
 
 class Refused(Exception):
@@ -104,6 +111,8 @@ def on_rows(kind: str, loss: OfLoss, client: Any) -> float:
         return objective(spanning(loss, given))
     if kind == "Dask":
         return objective(on_cluster(loss, given, client))
+    if kind == "Dask, features":
+        return objective(on_cluster(loss, given, client, features="hashing:16"))
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "rows.svm"
         write_svmlight(path, given)
@@ -115,23 +124,23 @@ def on_rows(kind: str, loss: OfLoss, client: Any) -> float:
 
 def spanning(loss: OfLoss, given: Rows) -> Any:
     """A machine on basis vectors that span all that a linear kernel can do."""
-    if loss.estimator not in ("LinearSVC", "MeasureSVC"):
-        raise Refused("`SparseKernelSVC` has classes only")
     parameters = dict(loss.parameters)
-    parameters["loss"] = parameters.pop("measure", parameters.get("loss"))
-    return maxmargin.SparseKernelSVC(
+    if "measure" in parameters:
+        parameters["loss"] = parameters.pop("measure")
+    make = getattr(maxmargin, IN_A_SPAN[loss.estimator])
+    return make(
         given.X.shape[1], C=0.3, kernel="linear", basis="cholesky", tol=TOL, **parameters
-    ).fit(given.X, given.y)
+    ).fit(given.X, given.y, **given.more)
 
 
-def on_cluster(loss: OfLoss, given: Rows, client: Any) -> Any:
+def on_cluster(loss: OfLoss, given: Rows, client: Any, **parameters: Any) -> Any:
     import dask.array as da
 
     def cut(values: np.ndarray) -> Any:
         return da.from_array(values, chunks=(30, *values.shape[1:]))
 
     more = {name: cut(values) for name, values in given.more.items()}
-    model = made(loss, maxmargin.distributed, client=client)
+    model = made(loss, maxmargin.distributed, client=client, **parameters)
     return model.fit(cut(given.X), cut(given.y), **more)
 
 

@@ -134,6 +134,42 @@ MACHINES = {
         ("--n-basis", "5", "--gamma", "0.5"),
         agreement=5e-3,  # basis vectors are sought otherwise among sparse rows
     ),
+    "SparseKernelSVR": Machine(
+        _with(maxmargin.SparseKernelSVR, n_basis=5, gamma=0.5),
+        values,
+        "sparse-kernel-regression",
+        ("--n-basis", "5", "--gamma", "0.5"),
+        agreement=5e-3,
+    ),
+    "SparseKernelRankSVM": Machine(
+        _with(maxmargin.SparseKernelRankSVM, n_basis=5, gamma=0.5),
+        queries,
+        "sparse-kernel-rank",
+        ("--n-basis", "5", "--gamma", "0.5"),
+        agreement=5e-3,
+    ),
+    "SparseKernelOrdinalSVC": Machine(
+        _with(maxmargin.SparseKernelOrdinalSVC, n_basis=5, gamma=0.5),
+        grades,
+        "sparse-kernel-ordinal",
+        ("--n-basis", "5", "--gamma", "0.5"),
+        agreement=5e-3,
+    ),
+    "SparseKernelSVRCV": Machine(
+        _with(maxmargin.SparseKernelSVRCV, n_basis=5, gamma=0.5, Cs=[0.1, 1.0], cv=2),
+        values,
+        agreement=5e-3,
+    ),
+    "SparseKernelRankSVMCV": Machine(
+        _with(maxmargin.SparseKernelRankSVMCV, n_basis=5, gamma=0.5, Cs=[0.1, 1.0], cv=2),
+        queries,
+        agreement=5e-3,
+    ),
+    "SparseKernelOrdinalSVCCV": Machine(
+        _with(maxmargin.SparseKernelOrdinalSVCCV, n_basis=5, gamma=0.5, Cs=[0.1, 1.0], cv=2),
+        grades,
+        agreement=5e-3,
+    ),
     "StreamSVC": Machine(maxmargin.StreamSVC, classes, "stream"),
     "StreamSVC-logistic": Machine(_with(maxmargin.StreamSVC, loss="logistic"), classes),
     "StreamSVC-squared-hinge": Machine(_with(maxmargin.StreamSVC, loss="squared_hinge"), classes),

@@ -25,14 +25,5 @@ def test_the_page_has_a_line_for_every_loss_and_no_other():
     assert len(every_loss.on_page()) == 2 + len(every_loss.LOSSES)
 
 
-def test_features_on_a_cluster_are_refused_rather_than_ignored(client):
-    from maxmargin.distributed import LinearSVC
-
-    given = every_loss.LOSSES["hinge"]
-    with pytest.raises(ValueError, match="not made on a cluster"):
-        every_loss.on_cluster(
-            every_loss.OfLoss("LinearSVC", given.rows, {"features": "hashing:8"}),
-            given.rows(),
-            client,
-        )
-    assert LinearSVC().get_params()["features"] is None
+def test_no_loss_is_refused_anywhere():
+    assert not [line for line in every_loss.on_page()[2:] if "no:" in line]

@@ -152,7 +152,7 @@ def _name(dataset: Dataset, j: Any) -> str:
 def after(model: Any, dataset: Dataset) -> None:
     """Say so where all rows were one query, or the model gives all rows one label."""
     X: Any = dataset.X
-    if model.kind.startswith("rank"):
+    if model.task == "ranking":
         warn_without_queries(dataset)
     if hasattr(X, "blocks") or not hasattr(model, "classes"):
         return

@@ -17,7 +17,7 @@ from maxmargin.cli.options import Choices, spelled
 if TYPE_CHECKING:
     from maxmargin.problem import Callback
 
-KINDS = ("linear", "regression", "rank", "measure", "kernel")
+KINDS = ("linear", "regression", "rank", "ordinal", "measure", "kernel")
 
 
 def check_options(choices: Choices) -> None:
@@ -35,7 +35,7 @@ def check_options(choices: Choices) -> None:
         raise typer.BadParameter(
             "--scheduler: workers train kernel machines in cells: give --cells 2000, say"
         )
-    for name in ("seed", "from_disk"):
+    for name in ("seed", "from_disk", "probabilities", "positive", "negative"):
         if name in choices.typed and (name, choices.kind) != ("seed", "kernel"):
             raise typer.BadParameter(f"{spelled(name)} has no use with --scheduler: leave it out")
 
@@ -68,8 +68,15 @@ def fit(
 
     _, distributed = dask_modules()
     about = {name: value for name, value in reading(choices).items() if name != "threads"}
+    if choices.text is not None:  # its strings are the rows: there are no columns to encode
+        about.pop("encode", None)
     encoding = _encoding(files, about)
     estimator = _estimator(choices, callback).set_params(read_options=about)
+    if choices.features is not None:
+        estimator.set_params(features=choices.features)
+        about |= {} if choices.text is None else {"text": choices.text}
+    if choices.kind == "ordinal":
+        estimator.set_params(order=_order(choices.order, files, about))
     with distributed.Client(choices.scheduler, set_as_default=False) as client:
         estimator.set_params(client=client)
         with warnings.catch_warnings():
@@ -111,7 +118,7 @@ def _rescued(model: Any, path: str) -> str:
 
 
 def _estimator(choices: Choices, callback: Callback | None) -> Any:
-    from maxmargin.distributed import LinearSVC, LinearSVR, MeasureSVC, RankSVM
+    from maxmargin.distributed import LinearSVC, LinearSVR, MeasureSVC, OrdinalSVC, RankSVM
 
     if choices.kind == "kernel":
         return _kernel_estimator(choices, callback)
@@ -120,6 +127,8 @@ def _estimator(choices: Choices, callback: Callback | None) -> Any:
     common |= {"n_jobs": choices.threads, "callback": callback}
     if choices.kind == "rank":
         return RankSVM(**common)
+    if choices.kind == "ordinal":
+        return OrdinalSVC(class_weight=class_weights(choices.class_weight or []), **common)
     bias = 1.0 if choices.bias is None else choices.bias
     common |= {"fit_intercept": bias > 0, "intercept_scaling": bias or 1.0}
     if choices.kind in ("linear", "regression"):
@@ -132,7 +141,24 @@ def _estimator(choices: Choices, callback: Callback | None) -> Any:
     if choices.kind == "linear":
         return LinearSVC(loss=choices.loss or "hinge", **common)
     measure = measure_of(choices)
-    return MeasureSVC(measure.name, k=measure.k, beta=measure.beta, **common)
+    return MeasureSVC(
+        measure.name, k=measure.k, beta=measure.beta, pos_label=measure.pos_label, **common
+    )
+
+
+def _order(text: str | None, files: list[str], about: dict[str, Any]) -> list | None:
+    """The labels from the lowest to the highest; None for numbers, whose order is known."""
+    from maxmargin.data import open_source
+
+    if text is not None:
+        return [_label(word) for word in text.split(",")]
+    first = next(open_source(files[0], threads=1, **about).blocks())
+    if first.y is not None and first.y.dtype.kind in "OUT":
+        raise ValueError(
+            f"{files[0]}: found the label {str(first.y[0])!r}; which is the lowest? Say so with "
+            "--order LOWEST,...,HIGHEST"
+        )
+    return None
 
 
 def _kernel_estimator(choices: Choices, callback: Callback | None) -> Any:

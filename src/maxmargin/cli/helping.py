@@ -134,10 +134,18 @@ def _entry(names: str, explained: str) -> list[str]:
 
 
 def _boxes(rare: Sequence[Option], kinds: Iterable[Kind], command: Any, ctx: Any) -> list[str]:
-    """A box for what all kinds take and few people need, then one per kind, joined."""
+    """A box for what all kinds take and few people need, then one per kind, joined.
+
+    A kind that is much like another stands in the title of its box.
+    """
     lines = _box("╭", "every kind", rare, "╮")
+    kinds = list(kinds)
     for kind in kinds:
-        title = f"--kind {kind.name}: {kind.about}"
+        if kind.beside:
+            continue
+        others = [other.name for other in kinds if other.beside == kind.name]
+        also = "".join(", " + name.removeprefix(kind.name) for name in others)
+        title = f"--kind {kind.name}{also}: {kind.about}"
         lines += _box("├", title, _known(kind.options, command), "┤")
     return [*lines, _ruled("╰", f"what they mean: {ctx.command_path} --kind KIND --help", "╯")]
 

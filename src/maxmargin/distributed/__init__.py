@@ -1,7 +1,8 @@
 """The Dask face: the same losses and bundle loop, products done by workers; cells as tasks.
 
-`LinearSVC`, `LinearSVR`, `RankSVM`, `MeasureSVC`, `KernelSVC` and `KernelSVCCV` as in `maxmargin`,
-on dask arrays, dataframes, delayed objects or lists of files. Needs the extra ``maxmargin[dask]``.
+`LinearSVC`, `LinearSVR`, `RankSVM`, `OrdinalSVC`, `MeasureSVC`, `KernelSVC` and `KernelSVCCV` as in
+`maxmargin`, on dask arrays, dataframes, delayed objects or lists of files. Needs the extra
+``maxmargin[dask]``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from maxmargin.distributed.kernel import KernelSVC, KernelSVCCV
     from maxmargin.distributed.linear import LinearSVC
     from maxmargin.distributed.measure import MeasureSVC
+    from maxmargin.distributed.ordinal import OrdinalSVC
     from maxmargin.distributed.rank import RankSVM
     from maxmargin.distributed.regression import LinearSVR
 
@@ -24,6 +26,7 @@ __all__ = [
     "LinearSVC",
     "LinearSVR",
     "MeasureSVC",
+    "OrdinalSVC",
     "PartitionError",
     "RankSVM",
     "SchedulerError",
@@ -37,6 +40,7 @@ _HOMES = {
     "LinearSVC": "maxmargin.distributed.linear",
     "LinearSVR": "maxmargin.distributed.regression",
     "MeasureSVC": "maxmargin.distributed.measure",
+    "OrdinalSVC": "maxmargin.distributed.ordinal",
     "PartitionError": "maxmargin.distributed.errors",
     "RankSVM": "maxmargin.distributed.rank",
     "SchedulerError": "maxmargin.distributed.errors",

@@ -16,8 +16,11 @@ D(u). The symbols are those of `losses.pointwise`.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from maxmargin.data.stream.source_rows import SourceRows
 from maxmargin.distributed.parts import Memory
 from maxmargin.distributed.rows import DaskRows
 from maxmargin.losses.pointwise import Pointwise
@@ -52,7 +55,10 @@ def solve_alone(memory: Memory, whole_cost: float, seed: int) -> tuple[np.ndarra
         return np.zeros(1), np.zeros(memory.rows.width)
     alone = Pointwise(loss.spec, loss.q / share, loss.t, loss.pool)
     settings = Settings(tol=ROUGHLY, max_iter=EPOCHS, seed=seed)
-    a = dual_descent.solve(memory.rows, alone, settings).dual_variables
+    rows: Any = memory.rows
+    if isinstance(rows, SourceRows):  # features are in memory while this part is solved
+        rows = rows.subsample(1)
+    a = dual_descent.solve(rows, alone, settings).dual_variables
     assert a is not None
     u = loss.clipped(np.divide(a, np.abs(alone.q), out=np.zeros(loss.n), where=alone.q != 0))
     return np.array([loss.dual_sum(u)[0]]), memory.rows.rmatvec(loss.q * u)

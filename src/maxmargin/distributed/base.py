@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.data.features import feature_map
 from maxmargin.distributed import prediction
 from maxmargin.distributed.gathering import RemoteRows
 from maxmargin.distributed.sources import Source, sources_of
 from maxmargin.distributed.training import Fit, fitting
 from maxmargin.estimators.base import Given, Machine, parameters
 from maxmargin.estimators.conventions import warn_if_missed
+from maxmargin.models.mapped import with_features
 from maxmargin.training.fit import Trained
 
 
@@ -39,7 +42,8 @@ class OnCluster(Machine):
             far.
         """
         plan, sources = self._plan(), self._sources(X, y, sample_weight)
-        with fitting(self.client, sources, plan.options.max_time) as fit:
+        features = feature_map(getattr(self, "features", None))
+        with fitting(self.client, sources, plan.options.max_time, features) as fit:
             return self._finish(self._train_on(fit, plan), fit)
 
     def _train_on(self, fit: Fit, plan: Any) -> Trained:
@@ -47,19 +51,19 @@ class OnCluster(Machine):
         raise NotImplementedError
 
     def _sources(self, X: Any, y: Any, sample_weight: Any, qid: Any = None) -> list[Source]:
-        if getattr(self, "features", None) is not None:
-            raise ValueError(
-                "features are not made on a cluster: map the partitions before (map_blocks), or "
-                "train on one machine"
-            )
-        return list(sources_of(X, y, sample_weight, qid, **(self.read_options or {})))
+        made = getattr(self, "features", None) is not None
+        reading = {"made": made, **(self.read_options or {})}
+        return list(sources_of(X, y, sample_weight, qid, **reading))
 
     def _finish(self, trained: Trained, fit: Fit) -> Self:
         """The fitted attributes; a partition's failure is raised with the model so far."""
         shape = fit.shape
         self.n_samples_, self.n_partitions_ = shape.n, len(fit.sizes)
         self.index_base_ = shape.index_base
-        self._note_columns(shape.d, shape.names)
+        self._note_columns(shape.columns, shape.names)
+        if shape.features is not None:
+            made = with_features(trained.model, shape.features, shape.kind, shape.columns)
+            trained = trained.with_model(made)
         self._keep(trained, shape.index_base)
         if fit.failure is not None:
             fit.failure.model = self.to_model()
@@ -67,9 +71,16 @@ class OnCluster(Machine):
         warn_if_missed(self.certificate_)
         return self
 
+    def _is_remote(self, X: Any) -> bool:
+        """Whether X lies elsewhere; strings that name no files are texts, where these are rows."""
+        made = getattr(self, "features", None) is not None
+        if made and isinstance(X, list) and all(isinstance(item, str) for item in X):
+            return all(os.path.exists(item) for item in X)
+        return prediction.is_distributed(X)
+
     def decision_function(self, X: Any) -> Any:
         """Scores, lazily for what is lazy (see `fit`), else at once."""
-        if not prediction.is_distributed(X):
+        if not self._is_remote(X):
             return super().decision_function(X)
         classes = getattr(self, "classes_", ())
         columns = len(classes) if len(classes) > 2 else 0
@@ -77,7 +88,7 @@ class OnCluster(Machine):
 
     def predict(self, X: Any) -> Any:
         """Labels, or a ranking's scores, lazily for what is lazy (see `fit`), else at once."""
-        if not prediction.is_distributed(X):
+        if not self._is_remote(X):
             return super().predict(X)
         dtype = self.classes_.dtype if hasattr(self, "classes_") else np.float64
         return self._lazily("predict", X, 0, dtype)
@@ -92,7 +103,9 @@ class OnCluster(Machine):
         """Scores of rows on workers with their targets: these come here, the rows do not."""
         check_is_fitted(self)
         model = self.to_model()
-        with fitting(self.client, self._sources(X, y, sample_weight, qid), None) as fit:
+        features = getattr(model, "features", None)
+        sources = self._sources(X, y, sample_weight, qid)
+        with fitting(self.client, sources, None, features) as fit:
             rows = RemoteRows(fit)
             scores = np.column_stack([rows @ w for w in model.coef])
             y, weight, qid = (rows.column(name) for name in ("y", "weight", "qid"))

@@ -18,11 +18,13 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError, wait
 from dataclasses import replace
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
 
 from maxmargin.distributed import parts
+from maxmargin.distributed.asking import Unusable, ask_once
 from maxmargin.distributed.errors import ClusterError, PartitionError, SchedulerError, dask_modules
 from maxmargin.distributed.parts import Found, Order, PartFailed
 from maxmargin.distributed.sources import Source
@@ -63,8 +65,12 @@ class Cluster:
 
     def ask(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """``function(part, *arguments)`` of every part."""
-        futures = self.send(function, *arguments)
-        return self._fetch(futures, self.stop, by_part=futures)
+        futures = self.send(partial(ask_once, function), *arguments)
+        found = self._fetch(futures, self.stop, by_part=futures)
+        for number, result in enumerate(found):
+            if isinstance(result, Unusable):
+                self._lose_part(number, result.error, certain=True)
+        return found
 
     def send(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """A future of ``function(part, *arguments)`` for every part."""
@@ -221,8 +227,8 @@ class Cluster:
             if future.status == "error":
                 self._lose_part(number, future.exception() or error)
 
-    def _lose_part(self, number: int, cause: BaseException) -> NoReturn:
-        self.failure = PartitionError(number, self.sources[number].name, cause)
+    def _lose_part(self, number: int, cause: BaseException, certain: bool = False) -> NoReturn:
+        self.failure = PartitionError(number, self.sources[number].name, cause, certain)
         raise RowsLost(str(self.failure)) from cause
 
     def _find_homes(self) -> None:
@@ -269,4 +275,4 @@ def name_of(function: Callable[..., Any], arguments: tuple) -> str:
     """What a dashboard shows."""
     if arguments and isinstance(arguments[0], Order):
         return arguments[0].job.__name__
-    return function.__name__
+    return getattr(function, "args", (function,))[0].__name__  # of what is asked once

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin.data.features import FeatureMap
+from maxmargin.data.stream.blocks import Strings
 from maxmargin.distributed.parts import Layout, Part
 from maxmargin.training import targets
 
@@ -26,9 +28,17 @@ class Shape:
     nnz: int
     index_base: int | None
     names: tuple[str, ...] | None
+    kind: str = "dense"  # or "csr", "strings"
+    d_in: int | None = None  # columns of the rows, where d counts the features made of them
+    features: FeatureMap | None = None
 
     def layout(self, bias: float, threads: int) -> Layout:
-        return Layout(self.d, float(bias), self.index_base, threads)
+        return Layout(self.d, float(bias), self.index_base, threads, self.d_in, self.features)
+
+    @property
+    def columns(self) -> int:
+        """Of the rows as they are."""
+        return self.d if self.d_in is None else self.d_in
 
 
 @dataclass(frozen=True)
@@ -50,8 +60,8 @@ class Queries:
 def shape_of(part: Part) -> Shape:
     """Sizes of a part whose numbers are all finite."""
     X: Any = part.data.X
-    cells = X.data if sp.issparse(X) else X
     where = part.data.source
+    cells = np.empty(0) if isinstance(X, Strings) else X.data if sp.issparse(X) else X
     if not np.isfinite(cells.sum(dtype=np.float64)) and not np.isfinite(cells).all():
         raise ValueError(f"{where}: X holds NaN or infinity; expected finite numbers")
     weight = part.data.weight
@@ -61,11 +71,11 @@ def shape_of(part: Part) -> Shape:
         raise ValueError(f"{where}: has no labels; give y, or name their column")
     if part.data.y.dtype.kind == "f" and not np.isfinite(part.data.y).all():
         raise ValueError(f"{where}: y holds NaN or infinity; expected labels or finite numbers")
-    names = part.data.feature_names
-    nnz = X.nnz if sp.issparse(X) else X.size
-    return Shape(
-        X.shape[0], X.shape[1], nnz, part.data.index_base, None if names is None else tuple(names)
-    )
+    kind = "strings" if isinstance(X, Strings) else "csr" if sp.issparse(X) else "dense"
+    nnz = X.nnz if kind == "csr" else cells.size
+    known = None if kind == "strings" else part.data.feature_names
+    names = None if known is None else tuple(known)
+    return Shape(X.shape[0], X.shape[1], nnz, part.data.index_base, names, kind)
 
 
 def whole_shape(shapes: Sequence[Shape], sources: Sequence[str]) -> Shape:
@@ -84,7 +94,11 @@ def whole_shape(shapes: Sequence[Shape], sources: Sequence[str]) -> Shape:
     n = sum(shape.n for shape in shapes)
     if n == 0:
         raise ValueError("the parts hold no rows; expected at least one")
-    return Shape(n, d, sum(shape.nnz for shape in shapes), base, shapes[0].names)
+    kinds = {shape.kind for shape in shapes if shape.n}
+    if "strings" in kinds and len(kinds) > 1:
+        raise ValueError("some parts hold strings and some numbers; expected one or the other")
+    kind = kinds.pop() if len(kinds) == 1 else "csr"
+    return Shape(n, d, sum(shape.nnz for shape in shapes), base, shapes[0].names, kind)
 
 
 def labels_of(part: Part) -> Labels:

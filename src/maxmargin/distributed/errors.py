@@ -28,8 +28,11 @@ class SchedulerError(ClusterError):
         )
 
 
+CERTAIN = (ValueError, TypeError, LookupError, ArithmeticError)  # in our own work on rows
+
+
 class PartitionError(ClusterError):
-    """A partition failed again and again, and the fit ended there.
+    """A partition failed again and again, or its rows cannot be used, and the fit ended there.
 
     Attributes
     ----------
@@ -43,10 +46,12 @@ class PartitionError(ClusterError):
     The error of the partition itself is the cause (``__cause__``).
     """
 
-    def __init__(self, partition: int, source: str, cause: BaseException) -> None:
+    def __init__(
+        self, partition: int, source: str, cause: BaseException, certain: bool = False
+    ) -> None:
+        what = "cannot be used" if certain else "failed again and again"
         super().__init__(
-            f"partition {partition} ({source}) failed again and again: "
-            f"{type(cause).__name__}: {cause}"
+            f"partition {partition} ({source}) {what}: {type(cause).__name__}: {cause}"
         )
         self.partition, self.source = partition, source
         self.__cause__ = cause

@@ -82,7 +82,7 @@ class LinearSVC(OnCluster, local.LinearSVC):
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of rows labelled rightly, by weight; only two numbers per partition travel."""
-        if not prediction.is_distributed(X):
+        if not self._is_remote(X):
             return super().score(X, y, sample_weight)
         sources = self._sources(X, y, sample_weight)
         return prediction.accuracy(client_of(self.client), self.to_model(), sources)

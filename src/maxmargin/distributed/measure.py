@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from maxmargin.distributed import prediction
 from maxmargin.distributed.base import OnCluster
 from maxmargin.distributed.gathering import RemoteRows
 from maxmargin.distributed.training import Fit
@@ -54,7 +53,7 @@ class MeasureSVC(OnCluster, local.MeasureSVC):
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The measure itself; gathers scores and labels."""
-        if not prediction.is_distributed(X):
+        if not self._is_remote(X):
             return super().score(X, y, sample_weight)
         given = self._gathered_scores(X, y, sample_weight)
         return self._judge(given.X, given.y, given.weight)

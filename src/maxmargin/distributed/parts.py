@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from maxmargin.data.arrays import ArrayRows
 from maxmargin.data.cpus import new_pool
 from maxmargin.data.dataset import Dataset
+from maxmargin.data.stream.blocks import Strings
 from maxmargin.distributed.errors import dask_modules
 
 
@@ -30,6 +31,8 @@ class Layout:
     bias: float = 0.0
     index_base: int | None = None
     threads: int = 1
+    d_in: int | None = None  # of the rows that features are made of, where they are
+    features: Any = field(default=None, compare=False)  # of one fit: the same for all its layouts
 
     @property
     def width(self) -> int:
@@ -83,7 +86,7 @@ class Part:
         self._forget()
 
     def _forget(self) -> None:
-        self._views: dict[Layout, ArrayRows] = {}
+        self._views: dict[Layout, Any] = {}
         self._memories: dict[str, Memory] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -96,14 +99,27 @@ class Part:
     def __sizeof__(self) -> int:
         arrays: list[Any] = [self.data.y, self.data.qid, self.data.weight]
         X: Any = self.data.X
-        arrays += [X.data, X.indices, X.indptr] if sp.issparse(X) else [X]
+        if isinstance(X, Strings):
+            arrays += [X.letters, X.starts]
+        else:
+            arrays += [X.data, X.indices, X.indptr] if sp.issparse(X) else [X]
         return sum(array.nbytes for array in arrays if array is not None)
 
     def rows(self, layout: Layout) -> ArrayRows:
         """The rows with the columns of the whole, on threads of their own."""
         if layout not in self._views:
-            self._views[layout] = ArrayRows(self.columns(layout), layout.bias)
+            self._views[layout] = self._made(layout)
         return self._views[layout].with_pool(new_pool(layout.threads))
+
+    def _made(self, layout: Layout) -> Any:
+        if layout.features is None:
+            return ArrayRows(self.columns(layout), layout.bias)
+        if self.data.X.shape[0] == 0:
+            return ArrayRows(np.empty((0, layout.d)), layout.bias)
+        from maxmargin.distributed.features import made_rows  # which knows of parts
+
+        pool = new_pool(layout.threads)
+        return made_rows(self.columns(layout), layout.features, layout.bias, pool)
 
     def memory(self, task: Task) -> Memory:
         if task.key not in self._memories:
@@ -114,20 +130,21 @@ class Part:
         """Forgets all about a problem."""
         self._memories.pop(key, None)
 
-    def columns(self, layout: Layout):
+    def columns(self, layout: Layout) -> Any:
         """X as wide as the widest part, features numbered from the first of all parts."""
         X: Any = self.data.X
+        d = layout.d if layout.d_in is None else layout.d_in
         if not sp.issparse(X):
-            if X.shape[1] != layout.d:
+            if X.shape[1] != d:
                 raise ValueError(
-                    f"{self.data.source}: found {X.shape[1]} columns; expected {layout.d}, as in "
+                    f"{self.data.source}: found {X.shape[1]} columns; expected {d}, as in "
                     "the other parts"
                 )
             return X
         X = X.tocsr()
         shift = self.data.index_base == 1 and layout.index_base == 0
         indices = X.indices + 1 if shift else X.indices
-        return sp.csr_matrix((X.data, indices, X.indptr), shape=(X.shape[0], layout.d), copy=False)
+        return sp.csr_matrix((X.data, indices, X.indptr), shape=(X.shape[0], d), copy=False)
 
 
 class Memory:

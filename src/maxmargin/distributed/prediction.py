@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin.distributed.asking import Unusable
 from maxmargin.distributed.errors import dask_modules
+from maxmargin.distributed.features import read_as_it_is
 from maxmargin.distributed.sources import (
     Source,
     is_collection,
@@ -36,7 +38,7 @@ def lazily(model: Any, method: str, X: Any, columns: int, dtype: Any, reading: d
         return _of_tables(model, method, X, columns, dtype)
     if is_collection(X, "dask.dataframe", "dask_expr"):
         names = model.feature_names
-        if names is not None and [str(name) for name in X.columns] != list(names):
+        if names is not None and X.ndim == 2 and [str(name) for name in X.columns] != list(names):
             raise ValueError(
                 f"the dataframe has the columns {list(X.columns)[:5]}...; the model was trained on "
                 f"{list(names)[:5]}...: give the same columns in the same order"
@@ -44,8 +46,13 @@ def lazily(model: Any, method: str, X: Any, columns: int, dtype: Any, reading: d
         X = X.to_dask_array()
     whole = dask.delayed(model)
     if is_collection(X, "dask.array"):
-        X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
-        shape = {"chunks": (X.chunks[0], (columns,))} if columns else {"drop_axis": 1}
+        texts = X.ndim == 1
+        X = X.rechunk({1: -1}) if not texts and X.numblocks[1] > 1 else X
+        shape: dict[str, Any] = {"chunks": (X.chunks[0], (columns,))}
+        if not columns:
+            shape = {} if texts else {"drop_axis": 1}
+        elif texts:
+            shape["new_axis"] = 1
         empty = np.empty((0, columns) if columns else 0, dtype=dtype)
         return X.map_blocks(apply, whole, method, dtype=dtype, meta=empty, **shape)
     if _are_paths(X):
@@ -89,6 +96,8 @@ def accuracy(client: Any, model: Any, sources: Sequence[Source]) -> float:
 
 
 def _count_right(part: Any, model: Any) -> np.ndarray:
+    if isinstance(part, Unusable):
+        raise part.error
     data = part.data
     if data.y is None:
         raise ValueError(f"{data.source}: has no labels; give y, or name their column")
@@ -106,7 +115,8 @@ def _rows_of_file(arguments: tuple, model: Any) -> Any:
         from maxmargin.data.encoding.reading import open_for
 
         return open_for(model.encoder, arguments[0], threads=1).X
-    return as_wide_as(model, read_file(*arguments))
+    read = read_file if getattr(model, "features", None) is None else read_as_it_is
+    return as_wide_as(model, read(*arguments))
 
 
 def as_wide_as(model: Any, data: Any) -> Any:

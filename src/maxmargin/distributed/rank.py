@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any, Self
 
-from maxmargin.distributed import describe, prediction
+from maxmargin.data.features import feature_map
+from maxmargin.distributed import describe
 from maxmargin.distributed.base import OnCluster
 from maxmargin.distributed.gathering import RemoteRows
 from maxmargin.distributed.training import Fit, blaming, fitting, solve_ranking
@@ -59,12 +60,13 @@ class RankSVM(OnCluster, local.RankSVM):
             far.
         """
         plan, sources = self._plan(), self._sources(X, y, sample_weight, qid)
-        with fitting(self.client, sources, plan.options.max_time) as fit:
+        features = feature_map(self.features)
+        with fitting(self.client, sources, plan.options.max_time, features) as fit:
             return self._finish(self._train_on(fit, plan), fit)
 
     def score(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
         """Share of pairs in the right order, averaged over queries. Gathers scores and targets."""
-        if not prediction.is_distributed(X):
+        if not self._is_remote(X):
             return super().score(X, y, qid=qid, sample_weight=sample_weight)
         given = self._gathered_scores(X, y, sample_weight, qid)
         return pairwise_accuracy(given.y, given.X, qid=given.qid, sample_weight=given.weight)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.distributed import prediction
 from maxmargin.distributed.base import OnCluster
 from maxmargin.distributed.training import Fit, check_on_cluster, solve_values, solver_of
 from maxmargin.estimators import regression as local
@@ -71,7 +70,7 @@ class LinearSVR(OnCluster, local.LinearSVR):
 
     def predict(self, X: Any) -> Any:
         """Predictions, lazily for what is lazy (see `fit`), else at once."""
-        if not prediction.is_distributed(X):
+        if not self._is_remote(X):
             return local.LinearSVR.predict(self, X)
         check_is_fitted(self)
         columns = len(self.to_model().coef)
@@ -79,7 +78,7 @@ class LinearSVR(OnCluster, local.LinearSVR):
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """As `maxmargin.LinearSVR.score`; of rows on workers the predictions come here."""
-        if not prediction.is_distributed(X):
+        if not self._is_remote(X):
             return super().score(X, y, sample_weight)
         known = self._gathered_scores(X, y, sample_weight)
         predicted = np.asarray(known.X)

@@ -17,7 +17,8 @@ import scipy.sparse as sp
 from maxmargin.data.dataset import Dataset
 from maxmargin.data.formats.reading import open as open_file
 from maxmargin.data.sparse import checked_csr
-from maxmargin.distributed.errors import dask_modules
+from maxmargin.distributed.asking import Unusable
+from maxmargin.distributed.errors import CERTAIN, dask_modules
 from maxmargin.distributed.parts import Part
 from maxmargin.training.targets import check_one_column
 
@@ -39,14 +40,27 @@ class Source:
         )
 
 
-def make_part(make: Callable[..., Dataset], name: str, number: int, *arguments: Any) -> Part:
-    """A part, its rows as solvers need them."""
-    data = make(*arguments)
+def make_part(
+    make: Callable[..., Dataset], name: str, number: int, *arguments: Any
+) -> Part | Unusable:
+    """A part, its rows as solvers need them; or why there is none, which trying again would not
+    change."""
+    try:
+        data = make(*arguments)
+    except CERTAIN as error:
+        return Unusable(error)
     data.source = name
     return Part(data, number)
 
 
-def sources_of(X: Any, y: Any = None, weight: Any = None, qid: Any = None, **reading: Any):
+def sources_of(
+    X: Any,
+    y: Any = None,
+    weight: Any = None,
+    qid: Any = None,
+    made: bool = False,
+    **reading: Any,
+) -> list[Source]:
     """The parts of X, with the labels, weights and queries that go with them.
 
     Parameters
@@ -57,6 +71,9 @@ def sources_of(X: Any, y: Any = None, weight: Any = None, qid: Any = None, **rea
     y, weight, qid : alike, or None
         Dask arrays or series cut as X is, lists of delayed; of a dataframe also names of columns.
         Files have them inside.
+    made : bool
+        Whether features are made of the rows, which may then be strings: a column of a dask array
+        or dataframe, FASTA, or a column of a table (``text=``).
     reading : options of `maxmargin.data.open`, for files
     """
     dask_modules()
@@ -79,7 +96,7 @@ def sources_of(X: Any, y: Any = None, weight: Any = None, qid: Any = None, **rea
                 "files hold their labels, weights and queries; name the columns with "
                 "target=, weight= and qid= of read_options, and leave y out"
             )
-        return [_of_file(os.fspath(path), reading) for path in X]
+        return [_of_file(os.fspath(path), reading, made) for path in X]
     if all(is_collection(item, "dask.delayed") for item in X):
         return _of_blocks(list(X), _columns(X, y=y, weight=weight, qid=qid))
     raise TypeError(
@@ -93,6 +110,8 @@ def is_collection(X: Any, *modules: str) -> bool:
 
 
 def _row_blocks(X: Any) -> list[Any]:
+    if X.ndim == 1 and X.dtype.kind in "OUT":  # strings
+        return list(X.to_delayed())
     if X.ndim != 2:
         raise ValueError(f"X has {X.ndim} dimensions; expected rows and columns")
     if X.numblocks[1] > 1:
@@ -143,6 +162,8 @@ def _of_blocks(blocks: list[Any], columns: dict[str, list[Any]]) -> list[Source]
 
 def _of_dataframe(X: Any, columns: dict[str, Any]) -> list[Source]:
     named = {name: column for name, column in columns.items() if isinstance(column, str)}
+    if named and X.ndim == 1:
+        raise ValueError(f"X is one column; give {next(iter(named))} as another, not by name")
     for name, column in named.items():
         if column not in X.columns:
             raise ValueError(f"{name} is the column {column!r}, which the dataframe does not have")
@@ -153,9 +174,12 @@ def _of_dataframe(X: Any, columns: dict[str, Any]) -> list[Source]:
     return _of_blocks(blocks, _columns(blocks, **{**others, **taken}))
 
 
-def _of_file(path: str, reading: dict[str, Any]) -> Source:
+def _of_file(path: str, reading: dict[str, Any], made: bool) -> Source:
     """A file under its full name: workers may have been started in another folder."""
-    return Source(path, read_file, (os.path.abspath(path), dict(reading)))
+    from maxmargin.distributed.features import read_as_it_is
+
+    read = read_as_it_is if made else read_file
+    return Source(path, read, (os.path.abspath(path), dict(reading)))
 
 
 def read_file(path: str, options: dict[str, Any]) -> Dataset:
@@ -182,13 +206,34 @@ def _from_block(block: Any, names: tuple[str, ...], *columns: Any) -> Dataset:
 
 
 def rows_in_memory(block: Any) -> Any:
-    """Rows as CSR or dense, float32 or float64; only other types are converted."""
+    """Rows as CSR or dense, float32 or float64, or strings; only other types are converted."""
+    from maxmargin.distributed.features import is_texts, strings_of
+
+    if is_texts(block):
+        return strings_of(block)
     if not sp.issparse(block) and hasattr(block, "tocsr"):  # pydata/sparse
         block = block.tocsr()
     if sp.issparse(block):
         block = checked_csr(block)
         return block if block.dtype in (np.float32, np.float64) else block.astype(np.float64)
+    check_columns(block)
     X = np.asarray(block)
     if X.dtype.kind not in "biuf":
         X = X.astype(np.float64)
     return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+
+
+def check_columns(block: Any) -> None:
+    """Refuses a column of a dataframe that holds no numbers, by its name."""
+    for name in getattr(block, "columns", ()):
+        column = np.asarray(block[name])
+        if column.dtype.kind in "biuf" or not len(column):
+            continue
+        try:
+            column.astype(np.float64)
+        except (TypeError, ValueError):
+            found = next(value for value in column.tolist() if not isinstance(value, int | float))
+            raise ValueError(
+                f"the column {name!r} holds {found!r}; expected numbers: drop it, make numbers of "
+                "it (data.TableEncoder), or train on files (maxmargin train --encode auto)"
+            ) from None

@@ -16,11 +16,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from maxmargin.data.features import FeatureMap
 from maxmargin.distributed import describe, newton
 from maxmargin.distributed.averaging import averaged_start
 from maxmargin.distributed.cluster import Cluster
 from maxmargin.distributed.describe import Labels, Shape
 from maxmargin.distributed.errors import ClusterError, dask_modules
+from maxmargin.distributed.features import featured
 from maxmargin.distributed.losses import (
     ClassTask,
     DaskRanks,
@@ -36,6 +38,7 @@ from maxmargin.losses.pointwise import LossSpec
 from maxmargin.problem import Clock, Solution, Status
 from maxmargin.solvers.common.run import Interrupts, RowsLost, Stopped, catch_interrupts
 from maxmargin.solvers.linear import bundle
+from maxmargin.training.calibration import method_of
 from maxmargin.training.choice import CLUSTER, check_solver, check_width, pick_elsewhere
 from maxmargin.training.fit import LinearPlan, in_threads
 from maxmargin.training.regression import RegressionPlan
@@ -48,6 +51,12 @@ SIDE_BY_SIDE = 4  # problems at a time: each has a handful of vectors of one num
 def check_on_cluster(plan: LinearPlan) -> None:
     """Refuse what the solvers over workers do not do."""
     check_solver(plan.solver, CLUSTER, plan.loss)
+    own = plan.loss == "logistic" and plan.probability is True
+    if method_of(plan.probability) is not None and not own:
+        raise ValueError(
+            "probabilities are calibrated in memory only: on a cluster leave probability out, or "
+            "use loss='logistic', which has its own"
+        )
     if plan.has_free_intercept:
         raise ValueError(
             "intercept='free' is for rows in memory or on disk; on a cluster use "
@@ -101,10 +110,16 @@ class Fit:
 
 
 @contextmanager
-def fitting(client: Any, sources: Sequence[Source], max_time: float | None) -> Iterator[Fit]:
+def fitting(
+    client: Any,
+    sources: Sequence[Source],
+    max_time: float | None,
+    features: FeatureMap | None = None,
+) -> Iterator[Fit]:
     """Parts read and looked at; reading counts for `max_time`, but is not cut short by it.
 
-    Their memory is given back at the end.
+    With `features` rows are those that the map makes of the parts. Their memory is given back at
+    the end.
     """
     clock = Clock()
     with catch_interrupts() as interrupts:
@@ -112,7 +127,14 @@ def fitting(client: Any, sources: Sequence[Source], max_time: float | None) -> I
         with blaming(cluster):
             cluster.wait_until_read()
             shapes = cluster.ask(describe.shape_of)
-        whole = describe.whole_shape(shapes, [source.name for source in sources])
+            whole = describe.whole_shape(shapes, [source.name for source in sources])
+            if features is not None:
+                whole = featured(cluster, whole, features)
+            elif whole.kind == "strings":
+                raise ValueError(
+                    "the rows are strings; make features of them (features='weighted_degree:8' or "
+                    "'word_ngrams:2', say)"
+                )
         sizes = [shape.n for shape in shapes]
         yield Fit(cluster, whole, sizes, interrupts, max_time, clock)
 
@@ -165,6 +187,13 @@ def solver_of(fit: Fit, plan: LinearPlan) -> str:
     """What the plan asks for, or what `auto` takes; refuses Newton where features are too many."""
     width = fit.shape.layout(plan.bias, 1).width
     check_width(plan.solver, width)
+    if fit.shape.features is not None:
+        if plan.solver == "newton":
+            raise ValueError(
+                "solver='newton' needs rows as they are: on features that workers make use "
+                "solver='ocas' or 'auto'"
+            )
+        return "ocas" if plan.solver == "auto" else plan.solver
     return pick_elsewhere(fit.shape.n, width, plan.loss) if plan.solver == "auto" else plan.solver
 
 

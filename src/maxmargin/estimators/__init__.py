@@ -12,7 +12,15 @@ from maxmargin.estimators.score_cv import (
     MeasureSVCCV,
     OrdinalSVCCV,
     RankSVMCV,
+    SparseKernelOrdinalSVCCV,
+    SparseKernelRankSVMCV,
     SparseKernelSVCCV,
+    SparseKernelSVRCV,
+)
+from maxmargin.estimators.span import (
+    SparseKernelOrdinalSVC,
+    SparseKernelRankSVM,
+    SparseKernelSVR,
 )
 from maxmargin.estimators.sparse_kernel import SparseKernelSVC
 from maxmargin.estimators.stream import StreamSVC, StreamSVR
@@ -32,8 +40,14 @@ __all__ = [
     "OrdinalSVCCV",
     "RankSVM",
     "RankSVMCV",
+    "SparseKernelOrdinalSVC",
+    "SparseKernelOrdinalSVCCV",
+    "SparseKernelRankSVM",
+    "SparseKernelRankSVMCV",
     "SparseKernelSVC",
     "SparseKernelSVCCV",
+    "SparseKernelSVR",
+    "SparseKernelSVRCV",
     "StreamSVC",
     "StreamSVR",
 ]

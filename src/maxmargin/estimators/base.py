@@ -30,7 +30,7 @@ from maxmargin.problem import Callback
 from maxmargin.training.targets import check_one_column
 
 ON_CLUSTERS = (  # of `maxmargin.distributed`
-    *("LinearSVC", "LinearSVR", "RankSVM", "MeasureSVC"),
+    *("LinearSVC", "LinearSVR", "RankSVM", "OrdinalSVC", "MeasureSVC"),
     *("KernelSVC", "KernelSVCCV"),  # in cells
 )
 

@@ -16,21 +16,15 @@ from maxmargin.training.scores import train_ordinal
 
 
 @parameters
-class OrderedClassifier(Classifier):
-    """What machines of ordered labels share."""
+class ForOrder(Classifier):
+    """What all machines of ordered labels share: the order, and how labels are judged."""
 
     order: Sequence | None = None
-    solver: str = "ocas"
-
-    _shown = ("coef", "thresholds", "classes")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # scikit-learn scores it on labels without an order
         return tags
-
-    def _plan(self) -> LinearPlan:
-        return self._planned(LinearPlan, loss="ranks", bias=0.0)
 
     def mean_absolute_error(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Mean number of places between predicted and true label."""
@@ -38,6 +32,18 @@ class OrderedClassifier(Classifier):
         _, true = places_of(np.asarray(given.y), self.classes_)
         _, predicted = places_of(self.predict(given.X), self.classes_)
         return float(np.average(np.abs(predicted - true), weights=given.weight))
+
+
+@parameters
+class OrderedClassifier(ForOrder):
+    """What machines of ordered labels by linear scores share."""
+
+    solver: str = "ocas"
+
+    _shown = ("coef", "thresholds", "classes")
+
+    def _plan(self) -> LinearPlan:
+        return self._planned(LinearPlan, loss="ranks", bias=0.0)
 
 
 @parameters

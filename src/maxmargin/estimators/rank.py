@@ -15,15 +15,12 @@ from maxmargin.training.scores import train_ranking
 
 
 @parameters
-class Ranker(Machine):
-    """What rankings share."""
+class ForRanks(Machine):
+    """What all rankings share: targets in queries, and how scores are judged."""
 
-    _shown = ("coef",)
     # Query ids are meant for every method that can take them.
     __metadata_request__fit = {"qid": True}  # noqa: RUF012
     __metadata_request__score = {"qid": True}  # noqa: RUF012
-
-    solver: str = "ocas"
 
     def fit(  # type: ignore[override]
         self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None
@@ -52,9 +49,6 @@ class Ranker(Machine):
             )
         return self._adopt(self._train(given, plan), given.index_base)
 
-    def _plan(self) -> LinearPlan:
-        return self._planned(LinearPlan, loss="ranks", bias=0.0)
-
     def score(self, X, y=None, qid=None, sample_weight=None) -> float:
         """Share of pairs in the right order, averaged over queries; ties count one half.
 
@@ -74,6 +68,18 @@ class Ranker(Machine):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+@parameters
+class Ranker(ForRanks):
+    """What rankings by linear scores share."""
+
+    _shown = ("coef",)
+
+    solver: str = "ocas"
+
+    def _plan(self) -> LinearPlan:
+        return self._planned(LinearPlan, loss="ranks", bias=0.0)
 
 
 @parameters

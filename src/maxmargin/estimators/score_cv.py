@@ -9,10 +9,21 @@ from maxmargin.estimators.measure import ForMeasure
 from maxmargin.estimators.ordinal import OrderedClassifier
 from maxmargin.estimators.rank import Ranker
 from maxmargin.estimators.searching import Searching, SearchingClasses
+from maxmargin.estimators.span import OrderedOnSpan, RankerOnSpan, RegressorOnSpan
 from maxmargin.estimators.sparse_kernel import OnBasis
 from maxmargin.training.fit import LinearPlan
+from maxmargin.training.span_scores import SpanOrdinalPlan, SpanRankPlan, SpanRegressionPlan
 from maxmargin.training.subspace import SparseKernelPlan
-from maxmargin.training.tasks import OfBasis, OfMeasure, OfOrder, OfRanks, Task
+from maxmargin.training.tasks import (
+    OfBasis,
+    OfMeasure,
+    OfOrder,
+    OfRanks,
+    OrderInSpan,
+    RanksInSpan,
+    Task,
+    ValuesInSpan,
+)
 
 
 @parameters
@@ -121,7 +132,19 @@ class MeasureSVCCV(SearchingClasses, ForMeasure):
 
 
 @parameters
-class SparseKernelSVCCV(SearchingClasses, OnBasis):
+class _SearchingGamma(Searching):
+    """A search of C and gamma, for machines that seek their own basis vectors at every point."""
+
+    gammas: Any = None
+
+    _axis = ("gammas", "gamma")
+
+    def _leaves_on_disk(self, X: Any) -> bool:
+        return False
+
+
+@parameters
+class SparseKernelSVCCV(_SearchingGamma, SearchingClasses, OnBasis):
     """`SparseKernelSVC` with the C and gamma that classify held-out rows best.
 
     Every point seeks its own basis vectors; those of `n_basis` that are the most.
@@ -146,12 +169,86 @@ class SparseKernelSVCCV(SearchingClasses, OnBasis):
     All others are those of `SparseKernelSVC`, for the refitted model.
     """
 
-    gammas: Any = None
-
-    _axis = ("gammas", "gamma")
-
-    def _leaves_on_disk(self, X: Any) -> bool:
-        return False
-
     def _task(self, given: Given, plan: SparseKernelPlan) -> Task:
         return OfBasis(given.y, plan, given.weight, given.qid)
+
+
+@parameters
+class SparseKernelSVRCV(_SearchingGamma, RegressorOnSpan):
+    """`SparseKernelSVR` with the C and gamma whose loss on held-out rows is least.
+
+    Parameters
+    ----------
+    Cs, cv, widen
+        As in `LinearSVRCV`.
+    scoring : str or callable, optional
+        As in `LinearSVRCV`.
+    gammas : list of float, optional
+        Values to try each C with; else `gamma`.
+
+    The others are those of `SparseKernelSVR`; `max_time` is a limit for each fit.
+
+    Attributes
+    ----------
+    C_, Cs_, gamma_, gammas_, scores_, best_score_, best_params_, scoring_
+        As in `SparseKernelSVCCV`.
+
+    All others are those of `SparseKernelSVR`, for the refitted model.
+    """
+
+    def _task(self, given: Given, plan: SpanRegressionPlan) -> Task:
+        return ValuesInSpan(given.y, plan, given.weight, given.qid)
+
+
+@parameters
+class SparseKernelRankSVMCV(RankerOnSpan, _SearchingGamma):  # type: ignore[misc]  # queries, where others have groups
+    """`SparseKernelRankSVM` with the C and gamma that rank the rows of held-out queries best.
+
+    Parameters
+    ----------
+    Cs, cv, widen
+        As in `RankSVMCV`.
+    scoring : str or callable, optional
+        As in `RankSVMCV`.
+    gammas : list of float, optional
+        Values to try each C with; else `gamma`.
+
+    The others are those of `SparseKernelRankSVM`; `max_time` is a limit for each fit.
+
+    Attributes
+    ----------
+    C_, Cs_, gamma_, gammas_, scores_, best_score_, best_params_, scoring_
+        As in `SparseKernelSVCCV`.
+
+    All others are those of `SparseKernelRankSVM`, for the refitted model.
+    """
+
+    def _task(self, given: Given, plan: SpanRankPlan) -> Task:
+        return RanksInSpan(given.y, plan, given.weight, given.qid)
+
+
+@parameters
+class SparseKernelOrdinalSVCCV(_SearchingGamma, OrderedOnSpan):
+    """`SparseKernelOrdinalSVC` with the C and gamma whose labels are the fewest places off.
+
+    Parameters
+    ----------
+    Cs, cv, widen
+        As in `OrdinalSVCCV`.
+    scoring : str or callable, optional
+        As in `OrdinalSVCCV`.
+    gammas : list of float, optional
+        Values to try each C with; else `gamma`.
+
+    The others are those of `SparseKernelOrdinalSVC`; `max_time` is a limit for each fit.
+
+    Attributes
+    ----------
+    C_, Cs_, gamma_, gammas_, scores_, best_score_, best_params_, scoring_
+        As in `SparseKernelSVCCV`.
+
+    All others are those of `SparseKernelOrdinalSVC`, for the refitted model.
+    """
+
+    def _task(self, given: Given, plan: SpanOrdinalPlan) -> Task:
+        return OrderInSpan(given.y, plan, given.weight, given.qid, order=plan.order)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import field
 from typing import Any
 
@@ -12,46 +11,29 @@ import numpy as np
 from maxmargin.estimators.base import Given, WithProbabilities, parameters
 from maxmargin.estimators.kernel_base import KernelClassifier
 from maxmargin.estimators.measure import judge
+from maxmargin.estimators.span import OnSpan
 from maxmargin.models.onnx_export import to_onnx
-from maxmargin.training.subspace import SparseKernelPlan, TrainedSparseKernel, train
+from maxmargin.training.span import TrainedSpan
+from maxmargin.training.subspace import SparseKernelPlan, train
 
 
 @parameters
-class OnBasis(WithProbabilities, KernelClassifier):
-    """What machines on few basis vectors share."""
+class OnBasis(OnSpan, WithProbabilities, KernelClassifier):
+    """What classifiers on few basis vectors share."""
 
-    n_basis: int | Sequence[int] = field(default=100, kw_only=False)
     loss: str = "hinge"
     beta: float = 1.0
     k: int | float | None = None
     pos_label: Any = None
-    gamma: float | str = "scale"
-    basis: str = "free"
-    residual_rows: int = 2048
-    starts: int = 32
-    restarts: int = 2
-    bounds: str = "auto"
     delta: float | None = None
 
     def _plan(self) -> SparseKernelPlan:
         return self._planned(SparseKernelPlan)
 
-    def _keep(self, trained: TrainedSparseKernel, index_base: int | None = None) -> None:
-        super()._keep(trained, index_base)
-        self.path_ = trained.path
-
     def _show(self, model: Any) -> None:
         super()._show(model)
-        self.path_ = [model]
         if model.intercept is not None:
             self.intercept_ = model.intercept
-        self.basis_vectors_ = model.vectors
-        self.n_basis_ = model.n_basis
-        self.gamma_ = model.kernel.gamma
-        self.delta_ = model.delta
-        self.theorem2_bound_ = model.theorem2_bound
-        self.exact_gap_ = model.exact_gap
-        self.bounds_are_estimates_ = model.bounds_are_estimates
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The accuracy, or the measure it was trained for; of a file by its own labels."""
@@ -156,5 +138,5 @@ class SparseKernelSVC(OnBasis):
 
     C: float = field(default=1.0, kw_only=False)
 
-    def _train(self, given: Given, plan: SparseKernelPlan) -> TrainedSparseKernel:
+    def _train(self, given: Given, plan: SparseKernelPlan) -> TrainedSpan:
         return train(given.X, given.y, plan, given.weight)

@@ -76,14 +76,13 @@ class Named:
 
     def value(self, held: HeldOut) -> float:
         """The measure as it is written in papers."""
-        classes = getattr(held.model, "classes", None)
-        kind = held.model.kind
-        if kind == "rank":
+        task = held.model.task
+        if task == "ranking":
             return self._of_ranking(held)
-        if classes is None:
+        if task == "values":
             return self._of_values(held)
-        if kind == "ordinal" and self.name == "mean_absolute_error":
-            return places_apart(classes, held)
+        if task == "order" and self.name == "mean_absolute_error":
+            return places_apart(held.model.classes, held)
         return self._of_classes(held)
 
     def _of_ranking(self, held: HeldOut) -> float:

@@ -12,6 +12,11 @@ from maxmargin.models.ordinal import OrdinalModel
 from maxmargin.models.ranking import RankModel
 from maxmargin.models.regression import RegressionModel
 from maxmargin.models.sparse_kernel import SparseKernelModel
+from maxmargin.models.sparse_kernel_scores import (
+    SparseKernelOrdinalModel,
+    SparseKernelRankModel,
+    SparseKernelRegressionModel,
+)
 from maxmargin.models.stream import StreamModel, StreamRegressionModel
 
 __all__ = [
@@ -26,6 +31,9 @@ __all__ = [
     "RankModel",
     "RegressionModel",
     "SparseKernelModel",
+    "SparseKernelOrdinalModel",
+    "SparseKernelRankModel",
+    "SparseKernelRegressionModel",
     "StreamModel",
     "StreamRegressionModel",
     "load",

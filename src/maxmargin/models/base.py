@@ -57,6 +57,7 @@ class Model(ABC):
     """
 
     kind: ClassVar[str] = ""
+    task: ClassVar[str] = "classes"  # or "order" (of labels), "ranking", "values"
 
     certificates: tuple[Certificate, ...] = stored(Certificates(), ())
     solver: str = stored(Words(), "unknown")

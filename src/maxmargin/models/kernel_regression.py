@@ -31,6 +31,7 @@ class KernelRegressionModel(KernelExpansion, Model):
     """
 
     kind = "kernel-regression"
+    task = "values"
 
     kernel: Kernel | KernelCallable | str = stored(KernelFunction())
     vectors: Any = stored(Vectors(optional=True))

@@ -22,6 +22,7 @@ from maxmargin.models.onnx_calibration import calibration_nodes
 from maxmargin.models.onnx_kernels import cell_scores, kernel_scores
 from maxmargin.models.regression import RegressionModel
 from maxmargin.models.sparse_kernel import SparseKernelModel
+from maxmargin.models.sparse_kernel_scores import SparseKernelRegressionModel
 
 OPSET = 17
 ML_OPSET = 3
@@ -29,7 +30,7 @@ MAX_BYTES = 2**31 - 2**20  # protobuf messages end at 2 GiB
 
 
 Classifying = LinearModel | KernelModel | CellModel | SparseKernelModel
-Regressing = RegressionModel | KernelRegressionModel
+Regressing = RegressionModel | KernelRegressionModel | SparseKernelRegressionModel
 
 
 def to_onnx(

@@ -19,6 +19,7 @@ from maxmargin.models.cells import CellModel
 from maxmargin.models.kernel import KernelModel
 from maxmargin.models.kernel_regression import KernelRegressionModel
 from maxmargin.models.sparse_kernel import SparseKernelModel
+from maxmargin.models.sparse_kernel_scores import SparseKernelRegressionModel
 from maxmargin.solvers.kernel.cells import CellTree
 from maxmargin.solvers.kernel.coding import OneVsOne
 from maxmargin.solvers.kernel.gram import Kernel
@@ -27,7 +28,8 @@ Tensors = dict[str, np.ndarray]
 
 
 def kernel_scores(
-    helper: Any, model: KernelModel | SparseKernelModel | KernelRegressionModel
+    helper: Any,
+    model: KernelModel | SparseKernelModel | KernelRegressionModel | SparseKernelRegressionModel,
 ) -> tuple[Tensors, list]:
     """Constants and nodes from X64 to f: inner products, kernel values, their sums."""
     if not isinstance(model.kernel, Kernel):

@@ -7,19 +7,74 @@ The score ranks rows by label; thresholds are chosen after it, each by itself th
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from maxmargin.models.base import Model
 from maxmargin.models.contents import Classes, Floats, stored
 from maxmargin.models.linear import LinearScores
 from maxmargin.models.ranking import check_one_score
 
 
+class CutScore(Model):
+    """One score, and thresholds between labels that have an order.
+
+    A subclass has the fields `thresholds` and `classes`, and says what the score is.
+    """
+
+    task = "order"
+
+    thresholds: np.ndarray
+    classes: np.ndarray
+
+    @abstractmethod
+    def one_score(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """The score of each row."""
+
+    def check_cut(self) -> None:
+        """Refuses thresholds that do not fit the classes."""
+        if len(self.classes) < 2 or self.thresholds.shape != (len(self.classes) - 1,):
+            raise ValueError(
+                f"{len(self.classes)} classes do not fit thresholds of shape "
+                f"{self.thresholds.shape}: expected one between each two neighbours"
+            )
+        if np.any(np.diff(self.thresholds) < 0):
+            raise ValueError("the thresholds are not in increasing order")
+
+    def decision_function(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """How far the score lies inside the interval of each label; with two labels, above the cut.
+
+        Returns
+        -------
+        ndarray of shape (n, k), or (n,) with two labels
+        """
+        score = self.one_score(X, threads)
+        if len(self.classes) == 2:
+            return score - self.thresholds[0]
+        edges = np.concatenate(([-np.inf], self.thresholds, [np.inf]))
+        return np.minimum(score[:, None] - edges[:-1], edges[1:] - score[:, None])
+
+    def labels(self, scores: np.ndarray) -> np.ndarray:
+        """The class each row of `decision_function` speaks for."""
+        if scores.ndim == 1:
+            return self.classes[(scores > 0).astype(np.intp)]
+        return self.classes[np.argmax(scores, axis=1)]
+
+    def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """The label in whose interval the score lies."""
+        return self.classes[self.places(X, threads)]
+
+    def places(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """The position of each row's label in `classes`."""
+        return np.searchsorted(self.thresholds, self.one_score(X, threads), side="left")
+
+
 @dataclass(frozen=True)
-class OrdinalModel(LinearScores):
+class OrdinalModel(LinearScores, CutScore):
     """A linear score cut by thresholds.
 
     Parameters
@@ -41,42 +96,12 @@ class OrdinalModel(LinearScores):
 
     def __post_init__(self) -> None:
         check_one_score(self.coef)
-        if len(self.classes) < 2 or self.thresholds.shape != (len(self.classes) - 1,):
-            raise ValueError(
-                f"{len(self.classes)} classes do not fit thresholds of shape "
-                f"{self.thresholds.shape}: expected one between each two neighbours"
-            )
-        if np.any(np.diff(self.thresholds) < 0):
-            raise ValueError("the thresholds are not in increasing order")
+        self.check_cut()
         self._check_problems(1)
 
-    def decision_function(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """How far the score lies inside the interval of each label; with two labels, above the cut.
-
-        Returns
-        -------
-        ndarray of shape (n, k), or (n,) with two labels
-        """
-        score = self.scores(X, threads)
-        if len(self.classes) == 2:
-            return score[:, 0] - self.thresholds[0]
-        edges = np.concatenate(([-np.inf], self.thresholds, [np.inf]))
-        return np.minimum(score - edges[:-1], edges[1:] - score)
-
-    def labels(self, scores: np.ndarray) -> np.ndarray:
-        """The class each row of `decision_function` speaks for."""
-        if scores.ndim == 1:
-            return self.classes[(scores > 0).astype(np.intp)]
-        return self.classes[np.argmax(scores, axis=1)]
-
-    def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """The label in whose interval the score lies."""
-        return self.classes[self.places(X, threads)]
-
-    def places(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """The position of each row's label in `classes`."""
-        score = self.scores(X, threads)[:, 0]
-        return np.searchsorted(self.thresholds, score, side="left")
+    def one_score(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """``X w``."""
+        return self.scores(X, threads)[:, 0]
 
 
 # ---------------------------------------------------------------- labels and thresholds

@@ -22,6 +22,7 @@ class RankModel(LinearScores):
     """
 
     kind = "rank"
+    task = "ranking"
 
     def __post_init__(self) -> None:
         check_one_score(self.coef)

@@ -25,6 +25,7 @@ class RegressionModel(LinearScores):
     """
 
     kind = "regression"
+    task = "values"
 
     intercept: np.ndarray = stored(Floats(1))
 

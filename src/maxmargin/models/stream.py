@@ -156,6 +156,7 @@ class StreamRegressionModel(OnFeatures, RegressionModel):
     """
 
     kind = "stream-regression"
+    task = "values"
 
 
 def no_strings() -> Strings:

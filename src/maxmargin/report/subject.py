@@ -97,7 +97,7 @@ class Subject:
         """classification, ranking or regression"""
         if self.classes is not None:
             return "classification"
-        return "ranking" if self.kind == "rank" else "regression"
+        return "ranking" if self.model.task == "ranking" else "regression"
 
     @property
     def judged(self) -> bool:

@@ -82,12 +82,15 @@ def train_ordinal(
         return Ranks(place, plan.C, pool, sample_weight=weight)
 
     solutions = fit(X, [loss], plan, starts).solutions
-    score = predictions_of(X, solutions[0].w, plan)
+    thresholds = np.zeros(classes.size - 1)
+    if not getattr(X, "failed", False):  # without all rows nothing says where to cut
+        score = predictions_of(X, solutions[0].w, plan)
+        thresholds = best_thresholds(score, place, classes.size, weight)
     return trained_scores(
         OrdinalModel,
         solutions,
         plan,
-        thresholds=best_thresholds(score, place, classes.size, weight),
+        thresholds=thresholds,
         classes=classes,
         parameters={"order": None if order is None else list(order)},
     ).on(X)

@@ -14,11 +14,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from maxmargin.metrics.named import HeldOut, Named
-from maxmargin.training import linear, regression, scores, subspace
+from maxmargin.training import linear, regression, scores, span_scores, subspace
 from maxmargin.training.fit import LinearPlan
 from maxmargin.training.folds import Folds, folds_of
 from maxmargin.training.regression import RegressionPlan
 from maxmargin.training.scores import Measure
+from maxmargin.training.span_scores import SpanOrdinalPlan, SpanRankPlan, SpanRegressionPlan
 from maxmargin.training.subspace import SparseKernelPlan
 from maxmargin.training.targets import checked_queries, checked_weights, labels_of, targets_of
 
@@ -135,7 +136,12 @@ class OfValues(Task):
         return self.negative_loss
 
     def negative_loss(self, held: HeldOut) -> float:
-        return -regression.mean_loss(self.plan, held.values, held.y, held.weight)
+        return -regression.mean_loss(self.losses, held.values, held.y, held.weight)
+
+    @property
+    def losses(self) -> RegressionPlan:
+        """What is minimised."""
+        return self.plan
 
     def codes(self) -> np.ndarray | None:
         return None
@@ -200,8 +206,15 @@ class OfMeasure(Task):
         return _judge_of(self.measure, axis)
 
 
+class InSpan(Task):
+    """Machines on few basis vectors, judged on rows taken out: kernel values are dear."""
+
+    def values(self, X: Any, model: Any, test: np.ndarray) -> np.ndarray:
+        return model.decision_function(X[test], self.plan.options.threads)
+
+
 @dataclass(frozen=True)
-class OfBasis(Task):
+class OfBasis(InSpan):
     """Kernel machines on few basis vectors."""
 
     plan: SparseKernelPlan
@@ -210,12 +223,43 @@ class OfBasis(Task):
     def train(self, X: Any, starts: Any) -> Any:
         return subspace.train(X, self.y, self.plan, self.weight)
 
-    def values(self, X: Any, model: Any, test: np.ndarray) -> np.ndarray:
-        return model.decision_function(X[test], self.plan.options.threads)  # kernels are dear
-
     def scoring(self, axis: str | None) -> Any:
         measure = self.plan.measure
         return "accuracy" if measure is None else _judge_of(measure, axis)
+
+
+@dataclass(frozen=True)
+class ValuesInSpan(InSpan, OfValues):
+    """Regressions on few basis vectors, by the loss that they minimise."""
+
+    plan: SpanRegressionPlan  # type: ignore[assignment]
+
+    def train(self, X: Any, starts: Any) -> Any:
+        return span_scores.train_regression(X, self.y, self.plan, self.weight)
+
+    @property
+    def losses(self) -> RegressionPlan:
+        return self.plan.losses
+
+
+@dataclass(frozen=True)
+class RanksInSpan(InSpan, OfRanks):
+    """Rankings on few basis vectors."""
+
+    plan: SpanRankPlan  # type: ignore[assignment]
+
+    def train(self, X: Any, starts: Any) -> Any:
+        return span_scores.train_ranking(X, self.y, self.plan, self.groups, self.weight)
+
+
+@dataclass(frozen=True)
+class OrderInSpan(InSpan, OfOrder):
+    """Labels that have an order, on few basis vectors."""
+
+    plan: SpanOrdinalPlan  # type: ignore[assignment]
+
+    def train(self, X: Any, starts: Any) -> Any:
+        return span_scores.train_ordinal(X, self.y, self.plan, self.weight)
 
 
 def _judge_of(measure: Measure, axis: str | None) -> Named:

@@ -14,15 +14,22 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import typer
 
+from maxmargin.cli.kernel_options import (
+    CELLS,
+    GAMMAS,
+    KERNEL_OPTIONS,
+    MULTI_CLASS,
+    OFFSET,
+    ON_BASIS,
+    PICTURE,
+)
 from maxmargin.cli.options import (
     FROM_DISK,
-    OUTPUT,
     QID,
     SEED,
     TEXT,
     Choices,
     Option,
-    number_or_word,
     spelled,
 )
 from maxmargin.cli.weights import check_weights
@@ -71,6 +78,7 @@ class Kind:
     options: tuple[Option, ...]  # that not every kind takes
     solvers: tuple[str, ...] = ()  # none: there is no choice
     searches: bool = False  # the module is a `Searcher`
+    beside: str = ""  # a kind much like it, in whose box of the help it is named
     streams: bool = False  # rows always stay on disk, and are read block by block
 
     def takes(self, name: str) -> bool:
@@ -84,9 +92,7 @@ class Kind:
 
 CUTTING_PLANES = ("auto", "ocas", "cpa")
 SOLVERS = ("auto", "dual", "ocas", "cpa", "newton")
-KERNELS = ("rbf", "laplacian", "poly", "linear")
 MEASURES = ("f1", "fbeta", "prbep", "precision_at_k", "recall_at_k", "roc_auc", "error")
-BASES = ("free", "training", "nystroem", "cholesky")
 
 SOLVER = Option("--solver", "How to solve it:", default="auto", choices=SOLVERS)
 BIAS = Option(
@@ -148,24 +154,7 @@ REGRESSION = (
 PROBABILITIES = Option(
     "--probabilities", "Calibrate probabilities, for predict --probabilities.", bool, False
 )
-KERNEL = Option("--kernel", "Kernel function:", default="rbf", choices=KERNELS)
-GAMMA = Option(
-    "--gamma", "Of the kernel: a number, scale or auto.", metavar="G", said="scale",
-    read=number_or_word,
-)  # fmt: skip
-DEGREE = Option("--degree", "Of the poly kernel.", int, metavar="N", said="3")
-COEF0 = Option("--coef0", "Constant of the poly kernel.", float, metavar="A", said="0")
-OFFSET = Option(
-    "--offset", "B^2 is added to the kernel: an offset, regularised.", float, metavar="B", said="0"
-)
-KERNEL_OPTIONS = (KERNEL, GAMMA, DEGREE, COEF0)
-GAMMAS = Option("--gammas", "Values to try, how many, or auto.", metavar="LIST", default="auto")
-PICTURE = Option("--picture", "Draw the errors over the grid.", metavar="FILE", group=OUTPUT)
-MULTI_CLASS = Option(
-    "--multi-class", "Several classes:", default="ovr",
-    choices=("ovr", "ovo"),
-)  # fmt: skip
-CELLS = Option("--cells", "A machine for every cell of N rows.", int, None, "N", least=1)
+ORDER = Option("--order", "Labels from low to high, as bad,fair,good.", metavar="LIST")
 MEMORY = Option("--memory", "Budget, as 512MB or 2GB.", metavar="BYTES")
 FEATURES = Option(
     "--features",
@@ -225,13 +214,9 @@ _ENTRIES = (
     ),
     Kind(
         "sparse-kernel",
-        "a kernel machine of few basis vectors",
+        "kernel machines of few basis vectors",
         ("shuttle.svm -k 200", "at most 200 kernel values for a prediction"),
-        (
-            Option("-k --n-basis", "How many basis vectors.", int, None, "N", least=1, said="100"),
-            Option("--basis", "Where they come from:", default="free", choices=BASES),
-            *(*KERNEL_OPTIONS, CLASS_WEIGHT, PROBABILITIES, SEED, GAMMAS),
-        ),
+        (*(*ON_BASIS, *KERNEL_OPTIONS, CLASS_WEIGHT, PROBABILITIES, SEED, GAMMAS),),
         searches=True,
     ),
     Kind(
@@ -246,10 +231,7 @@ _ENTRIES = (
         "ordinal",
         "labels that have an order",
         ("reviews.csv --order bad,fair,good", "neighbouring labels are lesser errors"),
-        (
-            Option("--order", "Labels from low to high, as bad,fair,good.", metavar="LIST"),
-            *(SOLVER, CLASS_WEIGHT, FROM_DISK, *ON_THE_FLY),
-        ),
+        (*(ORDER, SOLVER, CLASS_WEIGHT, FROM_DISK, *ON_THE_FLY),),
         CUTTING_PLANES,
         searches=True,
     ),
@@ -267,6 +249,30 @@ _ENTRIES = (
         ),
         CUTTING_PLANES,
         searches=True,
+    ),
+    Kind(
+        "sparse-kernel-regression",
+        "real values or quantiles, of few basis vectors",
+        ("prices.csv -k 200 --loss huber", "training grows linearly with the rows"),
+        (LOSS, *REGRESSION, *ON_BASIS, *KERNEL_OPTIONS, SEED, GAMMAS),
+        searches=True,
+        beside="sparse-kernel",
+    ),
+    Kind(
+        "sparse-kernel-rank",
+        "scores that order the rows of a query, of few basis vectors",
+        ("queries.svm -k 200 -c 0.01", "a ranking by a kernel"),
+        (QID, *ON_BASIS, *KERNEL_OPTIONS, SEED, GAMMAS),
+        searches=True,
+        beside="sparse-kernel",
+    ),
+    Kind(
+        "sparse-kernel-ordinal",
+        "labels that have an order, of few basis vectors",
+        ("reviews.csv --order bad,fair,good -k 200", "one kernel score for all labels"),
+        (ORDER, CLASS_WEIGHT, *ON_BASIS, *KERNEL_OPTIONS, SEED, GAMMAS),
+        searches=True,
+        beside="sparse-kernel",
     ),
     Kind(
         "stream",

@@ -14,7 +14,7 @@ from maxmargin.cli.searching import search_along_C
 if TYPE_CHECKING:
     from maxmargin.cli.options import Choices
     from maxmargin.data import Dataset
-    from maxmargin.models import SparseKernelModel
+    from maxmargin.models.basis_expansion import BasisExpansion
     from maxmargin.problem import Callback
 
 __all__ = ["evaluate", "plan", "predict", "search", "train"]
@@ -41,16 +41,20 @@ def search(
 ) -> Found:
     from maxmargin.training.tasks import OfBasis
 
-    axis = None
-    if grid.gammas != "auto":
-        if not isinstance(grid.gammas, list):
-            raise typer.BadParameter("--gammas: --kind sparse-kernel needs the values, as 0.1,1")
-        axis = ("gamma", grid.gammas)
     task = OfBasis(classes_of(dataset), plan, dataset.weight, dataset.qid)
-    return search_along_C(dataset, task, grid, choices, watch, axis)
+    return search_along_C(dataset, task, grid, choices, watch, gammas_of(grid, choices))
 
 
-def distance(model: SparseKernelModel) -> str:
+def gammas_of(grid: Grid, choices: Choices) -> tuple[str, list[float]] | None:
+    """The values of gamma to try each C with, if there are several."""
+    if grid.gammas == "auto":
+        return None
+    if not isinstance(grid.gammas, list):
+        raise typer.BadParameter(f"--gammas: --kind {choices.kind} needs the values, as 0.1,1")
+    return "gamma", grid.gammas
+
+
+def distance(model: BasisExpansion) -> str:
     """How far the exact machine may be below this one, in words; nothing if that is not known."""
     from maxmargin.problem import Certificate
 

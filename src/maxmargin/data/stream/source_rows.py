@@ -146,7 +146,7 @@ class SourceRows:
 
     def with_pool(self, pool: _core.Pool) -> SourceRows:
         """The same rows in passes of their own, by other threads."""
-        return SourceRows(Passes(self.passes.source, self.passes.bias, pool), pool)
+        return type(self)(Passes(self.passes.source, self.passes.bias, pool), pool)
 
     def zeros(self) -> np.ndarray:
         return np.zeros(self.n)

@@ -20,7 +20,7 @@ def vectors(subject: Subject) -> Section | None:
     coefficients = getattr(model, "coefficients", None)
     if coefficients is None or coefficients.ndim != 2:
         return None
-    basis = subject.kind == "sparse-kernel"
+    basis = subject.kind.startswith("sparse-kernel")
     what = "basis vectors" if basis else "support vectors"
     facts = [["kernel", str(model.kernel)], [what, number(len(coefficients))]]
     text = [

@@ -27,6 +27,10 @@ KINDS = {
     "kernel-regression": "A kernel regression",
     "regression": "A linear regression",
     "sparse-kernel": "A kernel classifier on a budget of basis vectors",
+    "sparse-kernel-regression": "A kernel regression on a budget of basis vectors",
+    "sparse-kernel-rank": "A kernel ranking on a budget of basis vectors",
+    "sparse-kernel-ordinal": "A kernel score on a budget of basis vectors, with thresholds between "
+    "ordered labels,",
 }
 
 

@@ -36,7 +36,7 @@ def weights(subject: Subject) -> Section | None:
 def score_names(subject: Subject, k: int) -> list[str]:
     """What each row of weights speaks for."""
     classes = subject.classes
-    if classes is None or subject.kind == "ordinal":
+    if classes is None or subject.model.task == "order":
         return subject.level_names(k) or ["the score"] * k
     if k == 1:
         return [label_text(classes.tolist()[1])]
