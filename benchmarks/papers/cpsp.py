@@ -256,5 +256,5 @@ absent(
     "cpsp",
     "CVM, BVM and LASVM",
     "they need many times the vectors.",
-    "no package of them builds on a current system; their rows of Tables 1 and 2 are left out.",
+    "their programs are not installed by anything here; their rows of Tables 1 and 2 are left out.",
 )
