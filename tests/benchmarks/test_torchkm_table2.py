@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from benchmarks.torchkm_table2 import CERTIFIED, COUNT, LAMBDAS, draw, objectives, ours
 
 

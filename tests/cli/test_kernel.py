@@ -84,3 +84,18 @@ def test_cells_and_pairs_of_classes(folder, run, run_json):
     found = run_json("cv", "--kind", "kernel", "--cells", "50", "-v", "2", "three.svm", "m")
     assert found["cells"] == cells == len(found["gammas"])
     assert run_json("evaluate", "three.t.svm", "m")["accuracy"] > 0.6
+
+
+def test_regressions_in_cells_in_memory_and_from_disk(folder, run, run_json):
+    kind = ("--kind", "kernel-regression", "--cells", "60", "--loss", "quantile")
+    levels = ("--quantile", "0.2,0.8", "--gamma", "0.3")
+    run_json("train", *kind, *levels, "two.svm", "m")
+    run_json("train", *kind, *levels, "two.svm", "there", "--from-disk")
+    told = run_json("info", "m")
+    assert told["cells"] > 1 and "cells_of_one_class" not in told
+    assert run("predict", "two.t.svm", "m").stdout == run("predict", "two.t.svm", "there").stdout
+    found = run_json("cv", *kind, "-v", "2", "--Cs", "1,10", "--gammas", "0.3", "two.svm", "m")
+    assert found["cells"] == len(found["gammas"]) and found["best_loss"] > 0
+    refused = run("export", "m", "m.onnx")
+    assert refused.exit_code == 1 and "RegressionCellModel" in refused.stderr
+    assert run("train", "--kind", "kernel-regression", "two.svm", "m", "--from-disk").exit_code == 2

@@ -78,6 +78,8 @@ REPORTS: dict[str, Callable] = {
     ),
     "sparse-kernel-cv": lambda: adult(mm.SparseKernelSVCCV(n_basis=3, **GRID), 200),
     "kernel-regression": lambda: diabetes(mm.KernelSVR(C=10, gamma=0.05)),
+    "kernel-regression-cells": lambda: diabetes(mm.KernelSVR(C=10, gamma=0.05, cells=100)),
+    "kernel-regression-cv-cells": lambda: diabetes(mm.KernelSVRCV(**GRID, cells=100)),
     "kernel-quantiles": lambda: diabetes(mm.KernelSVR(C=10, gamma=0.05, **QUANTILES)),
     "kernel-regression-cv": lambda: diabetes(mm.KernelSVRCV(**GRID)),
     "regression": lambda: diabetes(mm.LinearSVR()),

@@ -104,7 +104,8 @@ def facts_of(model: Any) -> dict:
         facts["support_vectors"] = len(model.support)
     if hasattr(model, "cells"):
         facts["cells"], facts["support_vectors"] = len(model.cells), model.n_support
-        facts["cells_of_one_class"] = len(model.constant_cells)
+        if hasattr(model, "constant_cells"):
+            facts["cells_of_one_class"] = len(model.constant_cells)
     if hasattr(model, "n_basis"):
         facts["basis_vectors"] = model.n_basis
         facts |= {name: getattr(model, name) for name in ("delta", "theorem2_bound", "exact_gap")}

@@ -12,7 +12,7 @@ from maxmargin.estimators import kernel as local
 from maxmargin.estimators.base import parameters
 from maxmargin.parameters import ParameterError
 from maxmargin.training.cells import TrainedCells
-from maxmargin.training.each_cell import Tuning
+from maxmargin.training.each_cell import Tuning, cell_reporter
 from maxmargin.training.kernel import KernelPlan
 
 
@@ -70,7 +70,7 @@ class KernelSVC(_InCells, local.KernelSVC):
     """
 
     def _train_on(self, fit: Fit, plan: KernelPlan) -> TrainedCells:  # type: ignore[override]
-        return train_cells(fit, plan, None, self._cell_reporter())
+        return train_cells(fit, plan, None, cell_reporter(self.callback, self.verbose))
 
 
 @parameters
@@ -83,4 +83,6 @@ class KernelSVCCV(_InCells, local.KernelSVCCV):
 
     def _train_on(self, fit: Fit, plan: KernelPlan) -> TrainedCells:  # type: ignore[override]
         tuning = Tuning(self.Cs, self.gammas, self.cv)
-        return self._keep_tuned(train_cells(fit, plan, tuning, self._cell_reporter()))
+        return self._keep_tuned(
+            train_cells(fit, plan, tuning, cell_reporter(self.callback, self.verbose))
+        )

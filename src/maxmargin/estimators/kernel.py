@@ -20,7 +20,7 @@ from maxmargin.models.files import register_estimator
 from maxmargin.problem import callers_line
 from maxmargin.solvers.kernel.grid import GridProgress, GridResult
 from maxmargin.training.cells import TrainedCells, train_cells
-from maxmargin.training.each_cell import CellProgress, Tuning, print_progress
+from maxmargin.training.each_cell import Tuning, cell_reporter
 from maxmargin.training.folds import Folds, folds_of
 from maxmargin.training.kernel import KernelPlan, TrainedKernel, train
 from maxmargin.training.kernel_search import search
@@ -61,17 +61,6 @@ class _KernelClassifier(KernelClassifier):
         self.support_ = model.support
         self.support_vectors_ = np.empty((0, 0)) if model.vectors is None else model.vectors
         self.gamma_ = model.parameters.get("gamma")
-
-    def _cell_reporter(self):
-        callback: Any = self.callback
-        if not self.verbose:
-            return callback
-
-        def report(progress: CellProgress):
-            print_progress(progress)
-            return callback(progress) if callback is not None else None
-
-        return report
 
     def export_libsvm(self, path: str | os.PathLike) -> None:
         """Writes the model in LIBSVM's text format, for its svm-predict."""
@@ -156,7 +145,7 @@ class KernelSVC(WithProbabilities, _KernelClassifier):
 
     def _train(self, given: Given, plan: KernelPlan) -> TrainedKernel | TrainedCells:
         if plan.cells is not None:
-            report = self._cell_reporter()
+            report = cell_reporter(self.callback, self.verbose)
             return train_cells(given.X, given.y, plan, given.weight, callback=report)
         return train(given.X, given.y, plan, given.weight)
 
@@ -245,7 +234,7 @@ class KernelSVCCV(_KernelClassifier):
 
     def _train_cells(self, given: Given, plan: KernelPlan) -> TrainedCells:
         tuning = Tuning(self.Cs, self.gammas, self.cv)
-        report = self._cell_reporter()
+        report = cell_reporter(self.callback, self.verbose)
         return self._keep_tuned(train_cells(given.X, given.y, plan, given.weight, tuning, report))
 
     def _keep_tuned(self, trained: TrainedCells) -> TrainedCells:

@@ -12,7 +12,10 @@ from sklearn.model_selection import check_cv
 
 from maxmargin.estimators.base import Given, parameters
 from maxmargin.estimators.regression import RegressionScores
+from maxmargin.models.files import register_estimator
+from maxmargin.models.regression_cells import RegressionCellModel
 from maxmargin.problem import callers_line
+from maxmargin.training.each_cell import Tuning, cell_reporter
 from maxmargin.training.folds import folds_of
 from maxmargin.training.kernel_regression import (
     KernelRegressionPlan,
@@ -20,6 +23,7 @@ from maxmargin.training.kernel_regression import (
     search_kernel_regression,
     train_kernel_regression,
 )
+from maxmargin.training.regression_cells import TrainedRegressionCells, train_regression_cells
 
 
 @parameters
@@ -31,6 +35,8 @@ class _KernelRegressor(RegressionScores):
     coef0: float = 0.0
     offset: float = 0.0
     memory: int | float | str | None = None
+    cells: int | None = None
+    cell_overlap: float = 0.0
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -40,8 +46,21 @@ class _KernelRegressor(RegressionScores):
     def _plan(self) -> KernelRegressionPlan:
         return self._planned(KernelRegressionPlan)
 
+    def _leaves_on_disk(self, X: Any) -> bool:
+        return self.cells is not None  # each cell is read when its turn comes
+
+    def _train_cells(
+        self, given: Given, plan: KernelRegressionPlan, tuning: Tuning | None = None
+    ) -> TrainedRegressionCells:
+        report = cell_reporter(self.callback, self.verbose)
+        return train_regression_cells(given.X, given.y, plan, given.weight, tuning, report)
+
     def _show(self, model: Any) -> None:
         super()._show(model)
+        if isinstance(model, RegressionCellModel):
+            self.n_cells_ = len(model.cells)
+            self.gamma_ = [cell.gamma for cell in model.cells]
+            return
         self.support_ = model.support
         self.support_vectors_ = np.empty((0, 0)) if model.vectors is None else model.vectors
         self.dual_coef_ = np.ascontiguousarray(model.coefficients.T)
@@ -66,6 +85,9 @@ class KernelSVR(_KernelRegressor):
         As in `LinearSVR`. Of a list of quantiles all are fitted on one kernel matrix.
     kernel, gamma, degree, coef0, offset, memory
         As in `KernelSVC`.
+    cells, cell_overlap
+        As in `KernelSVC`: space is cut, and every cell gets a regression of its own. Without
+        `offset`.
     tol : float
         Stop when the relative gap ``(P - D) / P`` is at most this.
     max_iter, max_time, n_jobs, random_state, verbose, callback
@@ -96,8 +118,15 @@ class KernelSVR(_KernelRegressor):
     C: float = field(default=1.0, kw_only=False)
     gamma: float | str = "scale"
 
-    def _train(self, given: Given, plan: KernelRegressionPlan) -> TrainedKernelRegression:
+    def _train(
+        self, given: Given, plan: KernelRegressionPlan
+    ) -> TrainedKernelRegression | TrainedRegressionCells:
+        if plan.cells is not None:
+            return self._train_cells(given, plan)
         return train_kernel_regression(given.X, given.y, plan, given.weight)
+
+
+register_estimator(RegressionCellModel.kind, KernelSVR.from_model)
 
 
 @parameters
@@ -116,7 +145,8 @@ class KernelSVRCV(_KernelRegressor):
         As in GridSearchCV; a number of folds draws them at random, by `random_state`. In a fold of
         m rows C is multiplied by n / m.
 
-    The others are those of `KernelSVR`.
+    The others are those of `KernelSVR`. With `cells` each has its own grid and folds (`cv` is then
+    their number); `C_` and `gamma_` are lists, and `best_score_` is the mean over all rows.
 
     Attributes
     ----------
@@ -134,7 +164,14 @@ class KernelSVRCV(_KernelRegressor):
     gammas: Any = field(default="auto", kw_only=False)
     cv: Any = 5
 
-    def _train(self, given: Given, plan: KernelRegressionPlan) -> TrainedKernelRegression:
+    def _train(
+        self, given: Given, plan: KernelRegressionPlan
+    ) -> TrainedKernelRegression | TrainedRegressionCells:
+        if plan.cells is not None:
+            found = self._train_cells(given, plan, Tuning(self.Cs, self.gammas, self.cv))
+            self.C_: Any = [cell.C for cell in found.model.cells]
+            self.best_score_ = -float(found.validation_loss or 0.0)
+            return found
         if isinstance(self.cv, int | np.integer):
             folds = folds_of(int(self.cv), len(given.y), plan.options.seed)
         else:

@@ -11,6 +11,7 @@ from maxmargin.models.multi_label import MultiLabelModel
 from maxmargin.models.ordinal import OrdinalModel
 from maxmargin.models.ranking import RankModel
 from maxmargin.models.regression import RegressionModel
+from maxmargin.models.regression_cells import RegressionCellModel
 from maxmargin.models.sparse_kernel import SparseKernelModel
 from maxmargin.models.sparse_kernel_scores import (
     SparseKernelOrdinalModel,
@@ -29,6 +30,7 @@ __all__ = [
     "MultiLabelModel",
     "OrdinalModel",
     "RankModel",
+    "RegressionCellModel",
     "RegressionModel",
     "SparseKernelModel",
     "SparseKernelOrdinalModel",

@@ -6,7 +6,7 @@ cell has never seen score below all that it has.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -64,17 +64,42 @@ class Cell:
     def _own_scores(self, X: Any, kernel: Kernel, multi_class: str) -> np.ndarray:
         if self.is_constant:
             return np.ones((X.shape[0], 1))
-        scores = coding_of(len(self.codes), multi_class).scores(self._problems(X, kernel))
+        scores = coding_of(len(self.codes), multi_class).scores(expansion(self, X, kernel))
         return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
 
-    def _problems(self, X: Any, kernel: Kernel) -> np.ndarray:
-        if self.vectors.shape[0] == 0:
-            return np.zeros((X.shape[0], self.coefficients.shape[1]))
-        dense = not sp.issparse(X) and not sp.issparse(self.vectors)
-        centre = gram.centre_of(self.vectors) if dense and kernel.of_distance else None
-        points = Points(self.vectors, centre)
-        kernel = kernel.with_gamma(self.gamma)
-        return gram.expand(X, points, kernel, self.coefficients, _core.Pool(1))
+
+def expansion(cell: Any, X: Any, kernel: Kernel) -> np.ndarray:
+    """The functions of a cell: the sums over its support vectors, with its own gamma."""
+    if cell.vectors.shape[0] == 0:
+        return np.zeros((X.shape[0], cell.coefficients.shape[1]))
+    dense = not sp.issparse(X) and not sp.issparse(cell.vectors)
+    centre = gram.centre_of(cell.vectors) if dense and kernel.of_distance else None
+    points = Points(cell.vectors, centre)
+    kernel = kernel.with_gamma(cell.gamma)
+    return gram.expand(X, points, kernel, cell.coefficients, _core.Pool(1))
+
+
+def by_cells(
+    tree: CellTree,
+    X: Any,
+    predict: Callable[[int, np.ndarray, Any], None],
+    threads: int | None,
+    n_support: int,
+) -> None:
+    """``predict(cell, rows, X[rows])`` for every cell that rows of X fall into, in threads."""
+    X = X.tocsr() if sp.issparse(X) else X
+    cell_of = tree.route(X)
+    order = np.argsort(cell_of, kind="stable")
+    used, first = np.unique(cell_of[order], return_index=True)
+
+    def predict_cell(task: tuple[int, np.ndarray]) -> None:
+        number, rows = task
+        predict(number, rows, as_floats(X[rows]))
+
+    tasks = list(zip(used.tolist(), np.split(order, first[1:]))) if len(order) else []
+    mean = n_support // max(tree.n_cells, 1)
+    pool = _core.Pool(useful_threads(threads, X.shape[0] * max(mean, 1)))
+    in_threads(predict_cell, tasks, pool)
 
 
 class Tree(Field):
@@ -117,7 +142,7 @@ class Cells(Field):
     def pack(self, name: str, value: Any, into: Contents) -> None:
         vectors = [cell.vectors for cell in value]
         sparse = any(map(sp.issparse, vectors))
-        Vectors().pack(f"{name}.vectors", _stacked(vectors, sparse), into)
+        Vectors().pack(f"{name}.vectors", stacked(vectors, sparse), into)
         flat = [cell.coefficients.ravel() for cell in value]
         Floats(1).pack(f"{name}.coefficients", np.concatenate(flat), into)
         Positions().pack(f"{name}.sizes", [v.shape[0] for v in vectors], into)
@@ -151,7 +176,7 @@ class Cells(Field):
         return tuple(cells)
 
 
-def _stacked(vectors: Sequence[Any], sparse: bool) -> Any:
+def stacked(vectors: Sequence[Any], sparse: bool) -> Any:
     return sp.vstack(vectors, format="csr") if sparse else np.concatenate(vectors)
 
 
@@ -212,21 +237,12 @@ class CellModel(KernelPredictor):
     def margins(self, X: Any, threads: int | None = None) -> np.ndarray:
         """(n,) for two classes, else (n, k): each row by the machine of its cell."""
         X = self.rows_of(X)
-        X = X.tocsr() if sp.issparse(X) else X
         k = len(self.classes)
         scores = np.empty((X.shape[0], k))
-        cell_of = self.tree.route(X)
-        order = np.argsort(cell_of, kind="stable")
-        used, first = np.unique(cell_of[order], return_index=True)
 
-        def predict_cell(task: tuple[int, np.ndarray]) -> None:
-            number, rows = task
-            some = as_floats(X[rows])
+        def predict_cell(number: int, rows: np.ndarray, some: Any) -> None:
             scores[rows] = self.cells[number].scores(some, self.kernel, self.multi_class, k)
 
-        tasks = list(zip(used.tolist(), np.split(order, first[1:]))) if len(order) else []
-        mean = self.n_support // max(len(self.cells), 1)
-        pool = _core.Pool(useful_threads(threads, X.shape[0] * max(mean, 1)))
-        in_threads(predict_cell, tasks, pool)
+        by_cells(self.tree, X, predict_cell, threads, self.n_support)
         # With two classes the columns are f and -f, or a class that a cell does not know.
         return 0.5 * (scores[:, 1] - scores[:, 0]) if k == 2 else scores

@@ -49,10 +49,23 @@ class CellProgress:
         return self.seconds / max(self.done, 1) * (self.total - self.done)
 
     def __str__(self) -> str:
+        constant = f"{self.constant} of one class  " if self.constant else ""
         return (
             f"{self.seconds:8.2f} s  {self.done}/{self.total} cells  {self.rows} rows  "
-            f"{self.constant} of one class  {self.seconds_left:.0f} s left"
+            f"{constant}{self.seconds_left:.0f} s left"
         )
+
+
+def cell_reporter(callback: Any, verbose: int) -> Any:
+    """A callback that also prints."""
+    if not verbose:
+        return callback
+
+    def report(progress: CellProgress) -> bool | None:
+        print_progress(progress)
+        return callback(progress) if callback is not None else None
+
+    return report
 
 
 Watch = Callable[[CellProgress], bool | None]

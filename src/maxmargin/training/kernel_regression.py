@@ -59,6 +59,8 @@ class KernelRegressionPlan:
     coef0: float = 0.0
     offset: float = 0.0
     memory: int | float | str | None = None
+    cells: int | None = None
+    cell_overlap: float = 0.0
     options: Options = field(default_factory=Options)
 
     def __post_init__(self) -> None:
@@ -74,7 +76,10 @@ class KernelRegressionPlan:
     @property
     def machine(self) -> KernelPlan:
         """The kernel, as a classifier has it."""
-        names = ("C", "kernel", "gamma", "degree", "coef0", "offset", "memory", "options")
+        names = (
+            *("C", "kernel", "gamma", "degree", "coef0", "offset", "memory", "options"),
+            *("cells", "cell_overlap"),
+        )
         return KernelPlan(**{name: getattr(self, name) for name in names})
 
     def parameters(self) -> dict[str, Any]:
@@ -139,12 +144,17 @@ def train_kernel_regression(
     """
     targets = targets_of(y, sample_weight)
     with interruptible(plan.options.max_time) as stop:
-        X = rows_for(X, plan.kernel, plan.offset)
-        form = form_of(X, targets, plan)
-        gamma = 1.0
-        if plan.machine.has_gamma:
-            gamma = gamma_of(plan.gamma, form.X, form.weights)
-        return fit_form(X, form, targets, plan, gamma, stop)
+        return train_on(X, targets, plan, stop)
+
+
+def train_on(
+    X: Any, targets: Targets, plan: KernelRegressionPlan, stop: _core.Stop
+) -> TrainedKernelRegression:
+    """The same for targets that are known, until a stop flag of the calling thread."""
+    X = rows_for(X, plan.kernel, plan.offset)
+    form = form_of(X, targets, plan)
+    gamma = gamma_of(plan.gamma, form.X, form.weights) if plan.machine.has_gamma else 1.0
+    return fit_form(X, form, targets, plan, gamma, stop)
 
 
 def fit_form(
@@ -217,21 +227,30 @@ def search_kernel_regression(
     """
     targets = targets_of(y, sample_weight)
     with interruptible(plan.options.max_time) as stop:
-        X = rows_for(X, plan.kernel, plan.offset)
-        form = form_of(X, targets, plan, folds)
-        values = grid_of(form, Cs, gammas, plan.machine)
-        grid = RegressionGrid(
-            values.Cs,
-            values.gammas,
-            np.full((len(values.gammas), len(values.Cs), len(folds)), np.nan),
-        )
-        with contextlib.suppress(_core.Stopped):
-            _fill(grid, form, targets.values[form.kept], plan, stop)
-        g, at = grid.best
-        best = replace(plan, C=float(grid.Cs[at]))
-        gamma = float(grid.gammas[g]) if plan.machine.has_gamma else 1.0
-        trained = fit_form(X, form, targets, best, gamma, stop)
-    return replace(trained, grid=grid)
+        return search_on(X, targets, Cs, gammas, folds, plan, stop)
+
+
+def search_on(
+    X: Any,
+    targets: Targets,
+    Cs: Any,
+    gammas: Any,
+    folds: Folds,
+    plan: KernelRegressionPlan,
+    stop: _core.Stop,
+) -> TrainedKernelRegression:
+    """The same for targets that are known, until a stop flag of the calling thread."""
+    X = rows_for(X, plan.kernel, plan.offset)
+    form = form_of(X, targets, plan, folds)
+    values = grid_of(form, Cs, gammas, plan.machine)
+    shape = (len(values.gammas), len(values.Cs), len(folds))
+    grid = RegressionGrid(values.Cs, values.gammas, np.full(shape, np.nan))
+    with contextlib.suppress(_core.Stopped):
+        _fill(grid, form, targets.values[form.kept], plan, stop)
+    g, at = grid.best
+    best = replace(plan, C=float(grid.Cs[at]))
+    gamma = float(grid.gammas[g]) if plan.machine.has_gamma else 1.0
+    return replace(fit_form(X, form, targets, best, gamma, stop), grid=grid)
 
 
 def _fill(

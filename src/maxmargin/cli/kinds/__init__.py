@@ -156,6 +156,7 @@ PROBABILITIES = Option(
 )
 ORDER = Option("--order", "Labels from low to high, as bad,fair,good.", metavar="LIST")
 MEMORY = Option("--memory", "Budget, as 512MB or 2GB.", metavar="BYTES")
+IN_CELLS = (CELLS, FROM_DISK, MEMORY)
 FEATURES = Option(
     "--features",
     "Made on the fly: weighted_degree:8, spectrum:6, mismatch:5, gappy:4, word_ngrams:2, "
@@ -200,8 +201,8 @@ _ENTRIES = (
         "classes apart by a kernel machine",
         ("shuttle.svm -c 10 --gamma 0.5", "an RBF machine"),
         (
-            *(*KERNEL_OPTIONS, OFFSET, MULTI_CLASS, CELLS, CLASS_WEIGHT, PROBABILITIES),
-            *(SEED, FROM_DISK, MEMORY, GAMMAS, PICTURE),
+            *(*KERNEL_OPTIONS, OFFSET, MULTI_CLASS, CLASS_WEIGHT, PROBABILITIES, SEED),
+            *(*IN_CELLS, GAMMAS, PICTURE),
         ),
         searches=True,
     ),
@@ -209,7 +210,7 @@ _ENTRIES = (
         "kernel-regression",
         "real values, quantiles or expectiles by kernels",
         ("prices.csv --loss quantile --quantile 0.1,0.9 --gamma 2", "a band of any shape"),
-        (LOSS, *REGRESSION, *KERNEL_OPTIONS, OFFSET, SEED, MEMORY, GAMMAS),
+        (LOSS, *REGRESSION, *KERNEL_OPTIONS, OFFSET, SEED, *IN_CELLS, GAMMAS),
         searches=True,
     ),
     Kind(

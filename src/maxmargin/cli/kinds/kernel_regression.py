@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from maxmargin.cli.fitting import Found, Grid
-from maxmargin.cli.kinds.kernel import check_kernel
+from maxmargin.cli.kinds.kernel import check_kernel, check_place
 from maxmargin.cli.kinds.regression import evaluate, predict, values_of
 
 if TYPE_CHECKING:
@@ -20,14 +20,21 @@ def plan(choices: Choices, callback: Callback | None) -> Any:
     from maxmargin.training.kernel_regression import KernelRegressionPlan
 
     check_kernel(choices)
+    check_place(choices)
     return choices.plan(KernelRegressionPlan, callback)
 
 
 def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
     from maxmargin.training.kernel_regression import train_kernel_regression
+    from maxmargin.training.regression_cells import train_regression_cells
 
-    y = values_of(dataset)
-    trained = train_kernel_regression(dataset.X, y, plan, dataset.weight)
+    y, weight = values_of(dataset), dataset.weight
+    trained: Any
+    if plan.cells is None:
+        trained = train_kernel_regression(dataset.X, y, plan, weight)
+    else:
+        watch = plan.options.callback
+        trained = train_regression_cells(dataset.X, y, plan, weight, callback=watch)
     return trained, f"targets from {y.min():g} to {y.max():g}"
 
 
@@ -39,6 +46,8 @@ def search(
 
     y = values_of(dataset)
     Cs = grid.Cs if "Cs" in choices.typed else "auto"
+    if plan.cells is not None:
+        return search_cells(dataset, y, Cs, grid, plan, watch)
     folds = folds_of(grid.folds, len(y), choices.seed, groups=dataset.qid)
     trained = kernel_regression.search_kernel_regression(
         dataset.X, y, Cs, grid.gammas, folds, plan, dataset.weight
@@ -67,3 +76,27 @@ def search(
     report = heading + "\n".join(lines) + f"\nbest: {best}, loss {loss:.6g}"
     early = "the search ended early: grid points without a number were not tried in every fold"
     return Found(trained.model, best, told, report, warning=None if found.complete else early)
+
+
+def search_cells(
+    dataset: Dataset, y: Any, Cs: Any, grid: Grid, plan: Any, watch: Callback | None
+) -> Found:
+    """Every cell with the best point of its own grid."""
+    from maxmargin.training.each_cell import Tuning
+    from maxmargin.training.regression_cells import train_regression_cells
+
+    tuning = Tuning(Cs, grid.gammas, grid.folds)
+    trained = train_regression_cells(dataset.X, y, plan, dataset.weight, tuning, watch)
+    cells, loss = trained.model.cells, trained.validation_loss
+    told = {
+        "cells": len(cells),
+        "best_loss": loss,
+        "Cs": [cell.C for cell in cells],
+        "gammas": [cell.gamma for cell in cells],
+        "seconds": trained.seconds,
+    }
+    report = (
+        f"{len(cells)} cells, {trained.seconds:.2f} s\n"
+        f"mean {plan.loss} loss {loss:.6g} over {grid.folds} folds in each cell"
+    )
+    return Found(trained.model, "a C and gamma for each cell", told, report)

@@ -70,7 +70,7 @@ def cells(subject: Subject) -> Section | None:
         for k, (cell, size) in enumerate(zip(machines, vectors))
     ]
     order, title = np.argsort(-vectors, kind="stable"), "Cells with the most support vectors"
-    if subject.cell is not None and subject.judged:
+    if subject.cell is not None and subject.judged and subject.classes is not None:
         wrong = np.asarray(subject.predicted != subject.y, dtype=np.float64)
         rows, errors = cell_errors(subject.cell, wrong, len(machines))
         columns += ["rows", "error"]

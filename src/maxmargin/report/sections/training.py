@@ -25,6 +25,7 @@ KINDS = {
     "kernel": "A kernel classifier",
     "kernel-cells": "Kernel classifiers, one for each cell of the space,",
     "kernel-regression": "A kernel regression",
+    "kernel-regression-cells": "Kernel regressions, one for each cell of the space,",
     "regression": "A linear regression",
     "sparse-kernel": "A kernel classifier on a budget of basis vectors",
     "sparse-kernel-regression": "A kernel regression on a budget of basis vectors",
@@ -118,7 +119,7 @@ def _problem_names(subject: Subject, n: int) -> list[str]:
             return [f"{first} against {second}" for first, second in pairs]
     elif classes is not None and len(classes) == n:
         return [f"{label_text(label)} against the rest" for label in classes.tolist()]
-    if subject.kind == "kernel-cells" and classes is not None and len(classes) == 2:
+    if hasattr(subject.model, "cells") and len(subject.model.cells) == n:
         return [f"cell {k + 1}" for k in range(n)]
     levels = subject.level_names(n)
     if levels is not None:
@@ -136,7 +137,7 @@ def convergence(subject: Subject) -> Section | None:
                 "model is trained shows it."
             ],
         )
-    if subject.kind == "kernel-cells":  # its moments are cells that were done
+    if hasattr(subject.model, "cells"):  # its moments are cells that were done
         return Section(
             "Convergence",
             ["Each cell is a problem of its own; their bounds are listed with the certificate."],
