@@ -33,6 +33,18 @@ def fitted(machine, X, y=None, **more):
     return estimator(tol=1e-5, **own, **more).fit(X, *([] if y is None else [y]))
 
 
+@pytest.mark.parametrize("column", ["array", "objects", "series"])
+def test_texts_may_be_an_array_or_a_column(column):
+    make = {"array": np.array, "objects": lambda X: np.array(X, dtype=object)}
+    if column == "series":
+        make["series"] = pytest.importorskip("pandas").Series
+    X, y = texts()
+    as_list = LinearSVC(features="spectrum:2").fit(X, y)
+    other = LinearSVC(features="spectrum:2").fit(make[column](X), y)
+    np.testing.assert_array_equal(other.coef_, as_list.coef_)
+    np.testing.assert_array_equal(other.predict(make[column](X)), as_list.predict(X))
+
+
 @pytest.mark.parametrize("name", MACHINES)
 @pytest.mark.parametrize("features", MAPS)
 def test_made_on_the_fly_they_have_the_optimum_of_those_made_before(name, features, tmp_path):

@@ -8,6 +8,8 @@ from sklearn.metrics import f1_score, make_scorer
 from sklearn.model_selection import GroupKFold
 
 from maxmargin import (
+    KernelSVCCV,
+    KernelSVRCV,
     LinearSVC,
     LinearSVCCV,
     LinearSVRCV,
@@ -240,10 +242,43 @@ def test_a_search_warns_of_nothing_else(two):
 
 
 @pytest.mark.parametrize("rows", [[0, 50], [-1, 3], [0.5, 1.0]])
-@pytest.mark.parametrize("machine", [LinearSVCCV, LinearSVRCV])
+@pytest.mark.parametrize("machine", [LinearSVCCV, LinearSVRCV, KernelSVRCV])
 def test_folds_that_name_rows_outside_the_data_are_refused(machine, rows):
     """A row of -1 was the last one, in training and test alike."""
     X = np.random.default_rng(0).normal(size=(50, 3))
     folds = [(np.arange(25), np.arange(25, 50)), (np.arange(25, 50), np.array(rows))]
     with pytest.raises(ValueError, match="a fold"):
         machine(Cs=2, cv=folds).fit(X, (X[:, 0] > 0).astype(int))
+
+
+@pytest.mark.parametrize("part", ["training", "test"])
+@pytest.mark.parametrize("machine", [KernelSVCCV, KernelSVRCV])
+def test_kernel_folds_whose_rows_weigh_nothing_are_refused(two, machine, part):
+    """Their scores were no numbers, and any point of the grid was the best."""
+    X, y = two
+    heavy, light = np.arange(0, len(y), 2), np.arange(1, len(y), 2)
+    folds = [(heavy, light) if part == "test" else (light, heavy)]
+    weight = np.ones(len(y))
+    weight[light] = 0.0
+    with pytest.raises(ValueError, match=f"fold 1 cannot be judged: its 80 {part} rows weigh"):
+        machine(Cs=CS, gammas=[1.0], cv=folds).fit(X, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("measure", ["prbep", "precision_at_k", "recall_at_k", "roc_auc"])
+def test_held_out_positives_that_weigh_nothing_are_named(two, measure):
+    X, y = two
+    rows = np.arange(len(y))
+    weight = np.where((y == y.max()) & (rows % 2 == 1), 0.0, 1.0)
+    machine = MeasureSVCCV(measure=measure, k=0.5, Cs=CS, cv=[(rows[::2], rows[1::2])])
+    with pytest.raises(ValueError, match="fold 1 cannot be judged: no row of positive weight"):
+        machine.fit(X, y, sample_weight=weight)
+
+
+def test_cells_leave_out_folds_that_weigh_nothing(two):
+    """The rows of positive weight are so few that some folds of a cell have none of them."""
+    X, y = two
+    weight = np.zeros(len(y))
+    for label in np.unique(y):
+        weight[np.flatnonzero(y == label)[:2]] = 1.0
+    machine = KernelSVCCV(Cs=CS, gammas=[0.1, 1.0], cells=len(y), cv=5)
+    assert np.isfinite(machine.fit(X, y, sample_weight=weight).best_score_)

@@ -9,6 +9,8 @@ cost at least. Here problems are drawn at random, benign and hostile, and both c
 `problem`     a problem as plain data, which can be printed as a test
 `drawing`     random problems for every estimator
 `machines`    how each estimator is fitted, and what its fitted attributes claim
+`maps`        feature maps by their definitions
+`cluster`     fits on a Dask cluster
 `judge`       the verdict on one problem
 `shrinking`   a refuted problem made small
 `tasks`       what a worker process is asked to do

@@ -37,6 +37,26 @@ KINDS = (
     "regression-kernel",
     "regression-kernel-precomputed",
     "regression-kernel-cv",
+    "labels",
+    "cells",
+    "cells-cv",
+    "rank-file",
+    "rank-cv",
+    "ordinal-file",
+    "ordinal-cv",
+    "measure-file",
+    "measure-cv",
+    "sparse-kernel-loss",
+    "sparse-kernel-cv",
+    "linear-features",
+    "regression-features",
+    "rank-features",
+    "measure-features",
+    "stream-features",
+    "dask-linear",
+    "dask-regression",
+    "dask-rank",
+    "dask-measure",
 )
 LOSSES = (
     "epsilon_insensitive",
@@ -67,21 +87,31 @@ def draw(kind: str, seed: int, index: int, quick: bool = False) -> Problem:
     X = scaled(rng, features(rng, n, y), kind)
     weight = weights(rng, n)
     qid = None
-    if kind == "rank" and rng.random() < 0.5:
+    if family_of(kind) == "rank" and (rng.random() < 0.5 or kind.endswith("-cv")):
         qid = rng.integers(0, max(1, n // int(rng.integers(1, 9))), n)
-    family = "regression-kernel" if "regression-kernel" in kind else kind.split("-")[0]
-    options = common_options(rng) | OPTIONS[family](rng, kind, y)
+    options = common_options(rng) | OPTIONS[family_of(kind)](rng, kind, y)
+    if kind.endswith("-features"):
+        X, options = mapped(rng, X, options, kind)
+    if kind == "labels":
+        y = indicators(rng, y)
     if quick:
         options["max_time"] = PATIENT
         options["max_iter"] = min(options.get("max_iter", ENOUGH), ENOUGH)
     if kind.endswith("-cv"):
         options.pop("C", None)
     layout = str(rng.choice(FILES if kind.endswith("-file") else ("C", "F", "csr")))
-    if kind.endswith(("-precomputed", "-callable")):
+    if kind.endswith(("-precomputed", "-callable")) or X.dtype.kind == "U":
         layout = "C"
     if layout == "svm":  # such text has no weights
         weight = None
     return Problem(kind, X, y, weight, qid, layout, options)
+
+
+def family_of(kind: str) -> str:
+    """Which options a kind has, and how its claims are found."""
+    if "regression-kernel" in kind:
+        return "regression-kernel"
+    return kind.removeprefix("dask-").split("-")[0]
 
 
 def chance(rng, share: float) -> bool:
@@ -107,7 +137,7 @@ def number_of_rows(rng, kind: str) -> int:
 def labels(rng, kind: str, n: int) -> np.ndarray:
     if "regression" in kind:
         return rng.normal(size=n).round(3) * decades(rng, -3, 3) + rng.choice([0.0, 0.0, 10.0])
-    if kind == "rank":
+    if family_of(kind) == "rank":
         grades = rng.integers(0, int(rng.choice([2, 3, 5])), n)
         return (rng.normal(size=n).round(2) if chance(rng, 0.3) else grades).astype(float)
     classes = int(rng.choice([2, 2, 2, 3, 4])) if n >= 12 else 2
@@ -151,6 +181,26 @@ def features(rng, n: int, y: np.ndarray) -> np.ndarray:
     if chance(rng, 0.1):
         X += decades(rng, 0, 4)
     return X
+
+
+def indicators(rng, y: np.ndarray) -> np.ndarray:
+    """Several labels a row: the classes as columns, and some more of rows at random."""
+    columns = [y == c for c in np.unique(y)]
+    columns += [chance_each(rng, len(y), rng.random()) for _ in range(int(rng.integers(0, 3)))]
+    if chance(rng, 0.1):
+        columns.append(np.full(len(y), chance(rng, 0.5)))
+    return np.column_stack(columns).astype(str(rng.choice(["int64", "float64", "bool"])))
+
+
+def mapped(rng, X: np.ndarray, options: dict[str, Any], kind: str):
+    """Rows, and the map that makes features of them in every pass."""
+    if chance(rng, 0.5):
+        return X, options | {"features": "squares"}
+    letters = "".join(rng.choice(list("ACGT"), size=int(rng.integers(1, 5)), replace=False))
+    length = int(rng.integers(1, 8))
+    texts = ["".join(rng.choice(list(letters), size=length)) for _ in X]
+    name = str(rng.choice(["spectrum:1", "weighted_degree:1"]))
+    return np.array(texts), options | {"features": f"{name},alphabet=ACGT"}
 
 
 def scaled(rng, X: np.ndarray, kind: str) -> np.ndarray:
@@ -234,15 +284,25 @@ def linear_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
     options = intercept(rng) | class_weight(rng, y)
     options["loss"] = str(rng.choice(["hinge", "squared_hinge", "logistic"]))
     method = kind.removeprefix("linear-")
-    if method == "file":
+    if method in ("file", "features"):
+        options["solver"] = str(rng.choice(["ocas", "cpa", "newton", "auto"]))
+    elif kind.startswith("dask-"):
         options["solver"] = str(rng.choice(["ocas", "cpa"]))
+        if kind == "dask-linear":
+            options["start"] = str(rng.choice(["zero", "average"]))
     elif method == "cv":
         options |= {"solver": "auto", "Cs": [constant(rng) for _ in range(3)], "cv": 2}
     else:
         options["solver"] = method
         if chance(rng, 0.1):
             options["warm_from"] = constant(rng)
-    return free_intercept(rng, options)
+    return options if kind.startswith("dask-") else free_intercept(rng, options)
+
+
+def label_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
+    method = str(rng.choice(["auto", "newton", "dual", "ocas", "cpa"]))
+    options = linear_options(rng, f"linear-{method}", np.arange(2))
+    return options | {"sparse_labels": chance(rng, 0.5)}
 
 
 def residual_loss(rng) -> dict[str, Any]:
@@ -269,7 +329,9 @@ def kernel_regression_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
 def regression_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
     method = kind.removeprefix("regression-")
     options = intercept(rng) | residual_loss(rng)
-    if method == "file":
+    if method in ("file", "features"):
+        options["solver"] = str(rng.choice(["ocas", "cpa", "newton", "auto"]))
+    elif kind.startswith("dask-"):
         options["solver"] = str(rng.choice(["ocas", "cpa"]))
     elif method == "cv":
         options |= {"solver": "auto", "Cs": [constant(rng) for _ in range(3)], "cv": 2}
@@ -277,21 +339,33 @@ def regression_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
         options["solver"] = method
         if chance(rng, 0.1):
             options["warm_from"] = constant(rng)
-    return free_intercept(rng, options)
+    return options if kind.startswith("dask-") else free_intercept(rng, options)
 
 
 def scoring_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
     options: dict[str, Any] = {"solver": str(rng.choice(["ocas", "cpa"]))}
     if chance(rng, 0.1):
         options["warm_from"] = constant(rng)
-    if kind != "rank":
+    family = family_of(kind)
+    if kind.endswith("-cv"):
+        options |= {"Cs": [constant(rng) for _ in range(3)], "cv": 2}
+        options.pop("warm_from", None)
+    if family != "rank":
         options |= class_weight(rng, y)
-    if kind == "measure":
-        options |= {"measure": str(rng.choice(MEASURES))} | intercept(rng)
-        if options["measure"] == "fbeta":
-            options["beta"] = decades(rng, -1, 1)
-        if options["measure"].endswith("at_k"):
-            options["k"] = round(float(rng.uniform(0.05, 0.95)), 2)
+    if family == "measure":
+        measure = str(rng.choice(MEASURES))
+        options |= {"measure": measure} | intercept(rng) | measure_options(rng, measure, y)
+    return options
+
+
+def measure_options(rng, measure: str, y: np.ndarray) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    if measure == "fbeta":
+        options["beta"] = decades(rng, -1, 1)
+    if measure.endswith("at_k"):
+        options["k"] = round(float(rng.uniform(0.05, 0.95)), 2)
+    if chance(rng, 0.2) and len(np.unique(y)) == 2:
+        options["pos_label"] = rng.choice(np.unique(y)).item()
     return options
 
 
@@ -301,12 +375,12 @@ def kernel_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
     gamma = decades(rng, -6, 6) if chance(rng, 0.4) else decades(rng, -2, 1)
     if options["kernel"] == "poly":
         options |= {"degree": int(rng.integers(1, 5)), "coef0": float(rng.choice([0.0, 1.0]))}
-    if kind == "sparse-kernel":
+    if kind.startswith("sparse-kernel"):
         rows = chance(rng, 0.5) or options["kernel"] == "laplacian"
         basis = ["training", "nystroem", "cholesky"] if rows else ["free"]
         options["basis"] = str(rng.choice(basis))
         options["n_basis"] = int(rng.integers(1, min(25, len(y) + 2)))
-        return options | {"gamma": gamma}
+        return options | basis_options(rng, kind, y) | {"gamma": gamma}
     options["multi_class"] = str(rng.choice(["ovr", "ovo"]))
     options["working_set"] = int(rng.choice([7, 7, 7, 1, 2, 16, 48]))
     options["cold_start"] = str(rng.choice(["auto", "auto", "I0", "I1"]))
@@ -314,11 +388,23 @@ def kernel_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
         options["stopping"] = "clipped"
     if chance(rng, 0.1):
         options["memory"] = 4 * 16 * max(32, len(y))  # too little for the matrix
-    if kind == "kernel-cv":
+    if kind.startswith("cells"):
+        options["cells"] = int(rng.integers(2, 40))
+    if kind in ("kernel-cv", "cells-cv"):
         return options | {"Cs": [constant(rng) for _ in range(3)], "gammas": [gamma, 1.0], "cv": 2}
     if kind == "kernel-precomputed" and chance(rng, 0.15):
         options["indefinite"] = decades(rng, -3, 0)
     return options | {"gamma": gamma if chance(rng, 0.8) else str(rng.choice(["scale", "auto"]))}
+
+
+def basis_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
+    """Of sparse kernel machines for other losses, and of those that seek their C."""
+    if kind == "sparse-kernel-cv":
+        return {"Cs": [constant(rng) for _ in range(2)], "gammas": [1.0, 0.01], "cv": 2}
+    if kind != "sparse-kernel-loss":
+        return {}
+    loss = str(rng.choice(["squared_hinge", "logistic", *MEASURES]))
+    return {"loss": loss} | (measure_options(rng, loss, y) if loss in MEASURES else {})
 
 
 def stream_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
@@ -336,6 +422,8 @@ def stream_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
 
 OPTIONS = {
     "linear": linear_options,
+    "labels": label_options,
+    "cells": kernel_options,
     "rank": scoring_options,
     "ordinal": scoring_options,
     "measure": scoring_options,

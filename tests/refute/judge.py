@@ -89,7 +89,7 @@ def examine(problem: Problem, estimator: Any, verdict: Verdict) -> None:
     check_spokesman(problem, estimator, verdict)
     if hasattr(estimator, "exact_gap_"):
         check_bounds(estimator, found, verdict)
-    if problem.kind != "kernel-callable":
+    if problem.kind != "kernel-callable" and problem.options.get("features") != "squares":
         check_file(estimator, verdict)
     if estimator.certificate_.status != "optimal":
         verdict.outcome = "stopped"
@@ -156,7 +156,7 @@ def check_spokesman(problem: Problem, estimator: Any, verdict: Verdict) -> None:
     """`certificate_` speaks for all: as their sum (kernels), or as the worst of them."""
     one, all_of_them = estimator.certificate_, estimator.certificates_
     check_status(one, estimator.tol, verdict)
-    if "kernel" in problem.kind:
+    if "kernel" in problem.kind or problem.kind.startswith("cells"):
         sums = [math.fsum(getattr(c, name) for c in all_of_them) for name in ("primal", "dual")]
         if not np.allclose([one.primal, one.dual], sums, rtol=1e-12, atol=0, equal_nan=True):
             verdict.fault("sum", f"{one.primal!r} and {one.dual!r} for sums of {sums}")
@@ -205,9 +205,15 @@ def check_file(estimator: Any, verdict: Verdict) -> None:
     same = len(estimator.certificates_) == len(loaded.certificates_)
     if not (same and all(a.as_dict() == b.as_dict() for a, b in pairs)):
         verdict.fault("file", "the certificates of the saved model are others")
-    weights = "dual_coef_" if hasattr(estimator, "dual_coef_") else "coef_"
-    if not np.array_equal(getattr(estimator, weights), getattr(loaded, weights)):
+    if not all(map(np.array_equal, weights_of_model(estimator), weights_of_model(loaded))):
         verdict.fault("file", "the weights of the saved model are others")
+
+
+def weights_of_model(estimator: Any) -> list[np.ndarray]:
+    """All its weights; of a machine in cells those of each."""
+    if hasattr(estimator, "n_cells_"):
+        return [cell.coefficients for cell in estimator.to_model().cells]
+    return [estimator.dual_coef_ if hasattr(estimator, "dual_coef_") else estimator.coef_]
 
 
 def shown(value: Value) -> str:

@@ -12,7 +12,7 @@ import itertools
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import maxmargin
+import maxmargin.distributed
 from maxmargin import data
 from tests.refute import optimum
 from tests.refute.arithmetic import (
@@ -37,6 +38,9 @@ from tests.refute.arithmetic import (
     pair_costs,
     ranks,
 )
+from tests.refute.cluster import fit_on_cluster
+from tests.refute.drawing import family_of
+from tests.refute.maps import explicit, given_map
 from tests.refute.problem import Problem
 
 SMALL = 400  # dual variables that the independent solver takes on
@@ -58,7 +62,15 @@ ESTIMATORS = {
     "regression-kernel": "KernelSVR",
     "regression-kernel-precomputed": "KernelSVR",
     "regression-kernel-cv": "KernelSVRCV",
+    "labels": "LinearSVC",
+    "cells": "KernelSVC",
+    "cells-cv": "KernelSVCCV",
+    "rank-cv": "RankSVMCV",
+    "ordinal-cv": "OrdinalSVCCV",
+    "measure-cv": "MeasureSVCCV",
+    "sparse-kernel-cv": "SparseKernelSVCCV",
 }
+OURS = ("stop_after", "warm_from", "indefinite", "sparse_labels")  # options of no estimator
 
 
 @dataclass(frozen=True)
@@ -76,18 +88,18 @@ class Claim:
 
 
 def estimator_of(problem: Problem) -> Any:
-    name = ESTIMATORS.get(problem.kind) or ESTIMATORS[problem.kind.split("-")[0]]
-    options = {
-        k: v
-        for k, v in problem.options.items()
-        if k not in ("stop_after", "warm_from", "indefinite")
-    }
+    name = ESTIMATORS.get(problem.kind) or ESTIMATORS[family_of(problem.kind)]
+    options = {k: v for k, v in problem.options.items() if k not in OURS}
     if "stop_after" in problem.options:
         options["callback"] = stopping_callback(problem.options["stop_after"])
     if problem.kind == "kernel-callable":
         options["kernel"] = plain_kernel(problem)
     if problem.kind.endswith("-precomputed"):
         options["kernel"] = "precomputed"
+    if "features" in options:
+        options["features"] = given_map(options["features"])
+    if problem.kind.startswith("dask-"):
+        return getattr(maxmargin.distributed, name)(**options)
     return getattr(maxmargin, name)(**options)
 
 
@@ -157,7 +169,7 @@ def fit(problem: Problem) -> Any:
     if problem.kind.endswith("-file"):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"rows.{problem.layout}"
-            dataset = data.Dataset(X=problem.X, y=problem.y, weight=problem.weight)
+            dataset = data.Dataset(X=problem.X, y=problem.y, weight=problem.weight, qid=problem.qid)
             if problem.layout == "svm":
                 dataset.X = sp.csr_matrix(problem.X)
             data.save(dataset, path)
@@ -165,13 +177,16 @@ def fit(problem: Problem) -> Any:
             source = data.open_source(path, n_features=width_of_text(problem), **small)
             return estimator.fit(source)
     X = given_matrix(problem) if problem.kind.endswith("-precomputed") else problem.rows
-    more = {} if problem.kind != "rank" else {"qid": problem.qid}
+    y = sp.csr_matrix(problem.y) if problem.options.get("sparse_labels") else problem.y
+    more = {} if family_of(problem.kind) != "rank" else {"qid": problem.qid}
+    if problem.kind.startswith("dask-"):
+        return fit_on_cluster(estimator, problem.rows, y, sample_weight=problem.weight, **more)
     if "warm_from" in problem.options:
         C, stop = estimator.C, estimator.callback
         estimator.set_params(C=problem.options["warm_from"], warm_start=True, callback=None)
-        estimator.fit(X, problem.y, sample_weight=problem.weight, **more)
+        estimator.fit(X, y, sample_weight=problem.weight, **more)
         estimator.set_params(C=C, callback=stop)
-    return estimator.fit(X, problem.y, sample_weight=problem.weight, **more)
+    return estimator.fit(X, y, sample_weight=problem.weight, **more)
 
 
 def width_of_text(problem: Problem) -> int | None:
@@ -183,9 +198,9 @@ def width_of_text(problem: Problem) -> int | None:
 
 def claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
     """One for every binary problem, in the order of `certificates_`."""
-    kind = problem.kind
-    family = "regression-kernel" if "regression-kernel" in kind else kind.split("-")[0]
-    return CLAIMS[family](problem, estimator)
+    if "features" in problem.options:
+        problem = replace(problem, X=explicit(problem.X, problem.options["features"]))
+    return CLAIMS[family_of(problem.kind)](problem, estimator)
 
 
 def weights_of(problem: Problem) -> np.ndarray:
@@ -232,17 +247,35 @@ def weights_with_constant(coef, intercept, constant) -> np.ndarray:
 
 
 def linear_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
-    X, constant = with_constant(problem)
-    free = problem.options.get("intercept") == "free"
     cost = Long(C_of(problem, estimator)) * weights_of(problem)
     for k, y in enumerate(signs_of(problem, estimator)):
-        w = weights_with_constant(estimator.coef_[k], estimator.intercept_[k], constant)
-        loss = problem.options.get("loss", "hinge")
-        if loss == "hinge":
-            yield hinge_claim(estimator.certificates_[k], X, y, cost, w, free)
-        else:
-            margin = ResidualLoss(loss, np.full(len(y), Long(loss != "logistic")), cost, sign=y)
-            yield residual_claim(estimator.certificates_[k], X, margin, w, free)
+        yield linear_claim(problem, estimator, k, y, cost)
+
+
+def linear_claim(problem: Problem, estimator: Any, k: int, y, cost) -> Claim:
+    X, constant = with_constant(problem)
+    free = problem.options.get("intercept") == "free"
+    w = weights_with_constant(estimator.coef_[k], estimator.intercept_[k], constant)
+    loss = problem.options.get("loss", "hinge")
+    if loss == "hinge":
+        return hinge_claim(estimator.certificates_[k], X, y, cost, w, free)
+    margin = ResidualLoss(loss, target_of(loss, y), cost, sign=y)
+    return residual_claim(estimator.certificates_[k], X, margin, w, free)
+
+
+def target_of(loss: str, y: np.ndarray) -> np.ndarray:
+    """t of the residuals ``t - y p`` of a loss of margins."""
+    return np.full(len(y), Long(loss != "logistic"))
+
+
+def label_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
+    """One for every column of an indicator matrix; class weights are those of 0 and 1."""
+    for k, column in enumerate(problem.y.T):
+        one = replace(problem, y=np.append(column != 0, [False, True]).astype(int))
+        if problem.weight is not None:
+            one = replace(one, weight=np.append(problem.weight, [0.0, 0.0]))
+        cost = Long(estimator.C) * weights_of(one)[:-2]
+        yield linear_claim(problem, estimator, k, np.where(column != 0, 1, -1), cost)
 
 
 def regression_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
@@ -305,9 +338,9 @@ def rival_weights(X, y, cost) -> list[np.ndarray]:
 
 def rank_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
     y, weight = problem.y, weights_of(problem)
-    if problem.kind == "ordinal":
+    if family_of(problem.kind) == "ordinal":
         y = np.unique(y, return_inverse=True)[1]
-    cost = pair_costs(y, estimator.C, problem.qid, weight)
+    cost = pair_costs(y, C_of(problem, estimator), problem.qid, weight)
     yield ranking_claim(problem, estimator.certificates_[0], cost, estimator.coef_[0])
 
 
@@ -330,19 +363,25 @@ def measure_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
     of_order = name in ("prbep", "roc_auc")
     X, constant = (long(problem.X), Long(0)) if of_order else with_constant(problem)
     s = weights_of(problem)
+    C, turn = C_of(problem, estimator), turned(problem)
     for k, y in enumerate(signs_of(problem, estimator)):
         certificate = estimator.certificates_[k]
         w = weights_with_constant(estimator.coef_[k], estimator.learned_intercept_[k], constant)
+        y, w = turn * y, turn * w
         if name == "error":
-            yield hinge_claim(certificate, X, y, Long(estimator.C) * s, w)
+            yield hinge_claim(certificate, X, y, Long(C) * s, w)
         elif name == "roc_auc":
-            cost = pair_costs(y, estimator.C, None, s)
-            yield ranking_claim(problem, certificate, cost, w)
+            yield ranking_claim(problem, certificate, pair_costs(y, C, None, s), w)
         else:
             weight = None if np.all(s == 1) else s
             beta, k = options.get("beta", 1.0), options.get("k")
-            measure = Measure(name, y, estimator.C, beta, k, weight)
+            measure = Measure(name, y, C, beta, k, weight)
             yield measure_claim(certificate, X, measure, w)
+
+
+def turned(problem: Problem) -> int:
+    """-1 where the first of two classes is the positive one."""
+    return -1 if problem.options.get("pos_label") == np.unique(problem.y).tolist()[0] else 1
 
 
 def measure_claim(certificate, X, measure: Measure, w) -> Claim:
@@ -421,27 +460,93 @@ def sparse_kernel_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
     vectors = dense(estimator.basis_vectors_)
     K, error = kernel_of(problem, problem.X, vectors, estimator.gamma_)
     inner = kernel_of(problem, vectors, vectors, estimator.gamma_)
-    square = None
+    square, turn = None, turned(problem)
     if problem.n <= SMALL:
         square = kernel_of(problem, problem.X, problem.X, estimator.gamma_)
-    cost = Long(estimator.C) * weights_of(problem)
     for k, y in enumerate(signs_of(problem, estimator)):
+        loss, least = loss_in_span(problem, estimator, turn * y)
 
-        def value(beta, y=y) -> Value:
+        def value(beta, loss=loss) -> Value:
             scores = kernel_scores(K, error, inner, beta)
-            return scores.plus(hinge(scores, y, cost))
+            return scores.plus(loss(scores))
 
-        def others(y=y, value=value) -> list[Value]:
+        def others(least=least, value=value) -> list[Value]:
             if problem.n > SMALL:
                 return []
-            return [value(optimum.least_in_span(K, inner[0], long(y), cost))]
+            return [value(beta) for beta in optimum.in_span(K, inner[0], least)]
 
-        yield Claim(
-            estimator.certificates_[k],
-            value(estimator.dual_coef_[k]),
-            others,
-            exact_machines(square, y, cost),
+        exact = None
+        if problem.options.get("loss", "hinge") == "hinge":
+            exact = exact_machines(square, y, C_of(problem, estimator) * weights_of(problem))
+        beta = turn * estimator.dual_coef_[k]
+        yield Claim(estimator.certificates_[k], value(beta), others, exact)
+
+
+def loss_in_span(problem: Problem, estimator: Any, y) -> tuple[Callable, Callable]:
+    """The loss of scores, and weights that may be best for it on rows Z."""
+    name, options = problem.options.get("loss", "hinge"), problem.options
+    C, s = Long(C_of(problem, estimator)), weights_of(problem)
+    if name in ("hinge", "error"):
+        return lambda scores: hinge(scores, y, C * s), lambda Z: [
+            optimum.least_hinge(Z, long(y), C * s)
+        ]
+    if name in ("squared_hinge", "logistic"):
+        margin = ResidualLoss(name, target_of(name, y), C * s, sign=y)
+        start = np.zeros(0, dtype=Long)
+        return margin.value, lambda Z: optimum.least_residual(
+            Z, margin, np.resize(start, Z.shape[1])
         )
+    if name == "roc_auc":
+        cost = pair_costs(y, C, None, s)
+        few = np.count_nonzero(cost) <= SMALL
+        return lambda scores: ranks(
+            scores, cost
+        ), lambda Z: [optimum.least_ranks(Z, cost)] if few else []
+    weight = None if np.all(s == 1) else s
+    measure = Measure(name, y, C, options.get("beta", 1.0), options.get("k"), weight)
+    return measure.loss, lambda Z: [optimum.least_measure(Z, measure)] if len(Z) <= 30 else []
+
+
+def cell_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
+    """One for every cell: the sum over the problems of the classes that weigh something in it."""
+    model, weight = estimator.to_model(), weights_of(problem)
+    codes = np.unique(problem.y, return_inverse=True)[1]
+    where = model.tree.route(problem.rows)
+    for number, (cell, certificate) in enumerate(zip(model.cells, estimator.certificates_)):
+        rows = np.flatnonzero(where == number)
+        kept = rows[np.isin(codes[rows], np.unique(codes[rows][weight[rows] > 0]))]
+        one = replace(problem.only(kept), weight=weight[kept])
+        one.options.pop("class_weight", None)
+        yield cell_claim(one, codes[kept], cell, certificate)
+
+
+def cell_claim(problem: Problem, codes: np.ndarray, cell: Any, certificate: Any) -> Claim:
+    zero = Value(Long(0), Long(0))
+    if cell.is_constant:
+        return Claim(certificate, zero, lambda: [zero])
+    vectors = dense(cell.vectors).reshape(-1, problem.X.shape[1])
+    outer = kernel_of(problem, problem.X, vectors, cell.gamma)
+    inner = kernel_of(problem, vectors, vectors, cell.gamma)
+    square = kernel_of(problem, problem.X, problem.X, cell.gamma)
+    values, machines = [], []
+    for k, y in enumerate(signs_of(replace(problem, y=codes), None)):
+        cost = Long(cell.C) * weights_of(problem) * (y != 0)
+        scores = kernel_scores(*outer, inner, cell.coefficients[:, k])
+        values.append(scores.plus(hinge(scores, y, cost)))
+        machines.append(exact_machines(square, y, cost))
+
+    def others() -> list[Value]:
+        found = [machine() for machine in machines]
+        return [total([values[0] for values in found])] if all(found) else []
+
+    return Claim(certificate, total(values), others)
+
+
+def total(values: list[Value]) -> Value:
+    """The sum of objectives."""
+    return Value(
+        sum((v.value for v in values), Long(0)), sum((v.rounding for v in values), Long(0))
+    )
 
 
 def stream_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
@@ -459,4 +564,6 @@ CLAIMS = {
     "measure": measure_claims,
     "kernel": kernel_claims,
     "sparse": sparse_kernel_claims,
+    "labels": label_claims,
+    "cells": cell_claims,
 }

@@ -7,6 +7,7 @@ refute a lower bound that lies beyond. They need not be perfect to be right.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 import scipy.linalg
@@ -241,8 +242,9 @@ def least_measure(X: np.ndarray, measure: Measure, rounds: int = 40) -> np.ndarr
     return best
 
 
-def least_in_span(K: np.ndarray, inner: np.ndarray, y: np.ndarray, cost: np.ndarray) -> np.ndarray:
-    """beta of the kernel problem restricted to a basis: K holds k(x_i, b_j), `inner` k(b_i, b_j).
+def in_span(K: np.ndarray, inner: np.ndarray, least: Callable) -> list[np.ndarray]:
+    """beta of the kernel problem restricted to a basis: K holds k(x_i, b_j), `inner` k(b_i, b_j),
+    and `least` solves linear problems, each w of rows Z.
 
     With ``inner = L L^T`` the rows ``z_i = L^-1 k_i`` make it a linear problem, ``beta = L^-T w``.
     Basis vectors that depend on those before them are left out.
@@ -255,13 +257,17 @@ def least_in_span(K: np.ndarray, inner: np.ndarray, y: np.ndarray, cost: np.ndar
         L[k, k] = np.sqrt(rest)
         L[k + 1 :, k] = (inner[k + 1 :, k] - L[k + 1 :, :k] @ L[k, :k]) / L[k, k]
     used = np.flatnonzero(np.diagonal(L) > 0)
+    if not used.size:
+        return []
     L = L[np.ix_(used, used)]
     Z = np.zeros((len(K), len(used)), dtype=Long)
     for k in range(len(used)):
         Z[:, k] = (K[:, used[k]] - Z[:, :k] @ L[k, :k]) / L[k, k]
-    w = least_hinge(Z, y, cost)
-    for k in reversed(range(len(used))):
-        w[k] = (w[k] - L[k + 1 :, k] @ w[k + 1 :]) / L[k, k]
-    beta = np.zeros(len(inner), dtype=Long)
-    beta[used] = w
-    return beta
+    found = []
+    for w in least(Z):
+        for k in reversed(range(len(used))):
+            w[k] = (w[k] - L[k + 1 :, k] @ w[k + 1 :]) / L[k, k]
+        beta = np.zeros(len(inner), dtype=Long)
+        beta[used] = w
+        found.append(beta)
+    return found

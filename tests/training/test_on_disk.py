@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin import _core, data
+from maxmargin import MeasureSVC, OrdinalSVC, _core, data
 from maxmargin.data.arrays import ArrayRows
 from maxmargin.data.stream.source_rows import Passes, Product, SourceRows, read_metadata
 from maxmargin.losses import Hinge
 from maxmargin.problem import Settings, Status
+from maxmargin.solvers.common.run import Run
 from maxmargin.solvers.linear import bundle, newton
 from maxmargin.training.linear import train
 
@@ -210,6 +213,37 @@ def test_after_a_stop_a_file_is_read_once_more_where_predictions_may_have_drifte
     fresh = 0.5 * drifted.w_squared + loss.value(p)
     P = bundle.exact_primal(rows, loss, drifted)
     assert np.isclose(P, fresh, rtol=1e-9, atol=0) == is_fresh
+
+
+def test_a_stop_after_the_last_pass_of_newton_ends_in_a_certificate(stored):
+    """The loss of its predictions was summed by threads that the flag stops."""
+    X, y = problem(dtype=np.float64)
+    stop = _core.Stop()
+    rows = SourceRows(Passes(stored(X, y), 0.0, _core.Pool(1)), _core.Pool(1, stop))
+    loss = Hinge(np.where(y == 1, 1.0, -1.0), np.ones(len(y)), _core.Pool(1, stop))
+    best = newton.Best(rows, loss)
+    best.w = np.full(rows.width, 0.01)
+    stop.interrupt()
+    certificate = best.certify(rows, loss, Run(Settings(stop=stop)))
+    whole = 0.5 * best.w @ best.w + loss_of(X, y, best.w)
+    assert certificate.primal == pytest.approx(whole, rel=1e-12)
+    assert certificate.dual == 0
+
+
+def loss_of(X, y, w):
+    return float(np.maximum(0, 1 - np.where(y == 1, 1.0, -1.0) * (X @ w)).sum())
+
+
+@pytest.mark.parametrize("max_time", [1e-9, 1e-3])
+@pytest.mark.parametrize("machine", [OrdinalSVC(), MeasureSVC(measure="prbep")])
+def test_thresholds_are_found_however_little_time_there_was(stored, machine, max_time):
+    """The pass that finds them was ended by the limit of the fit: `Stopped` came out of it."""
+    X, y = problem()
+    source = stored(X, y)
+    with pytest.warns(ConvergenceWarning):
+        fitted = clone(machine).set_params(max_time=max_time, tol=1e-12).fit(source)
+    assert np.all(np.isfinite(fitted.decision_function(X)))
+    assert fitted.certificate_.status == "max_time"  # never said to be interrupted
 
 
 def test_values_that_are_not_finite_are_refused(stored):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.data.features import feature_map, mapped
-from maxmargin.data.stream.array_source import ArraySource
+from maxmargin.data.stream.array_source import ArraySource, texts_of
 from maxmargin.data.stream.blocks import Strings
 from maxmargin.estimators.base import Given, Machine, parameters
 from maxmargin.estimators.conventions import threads_of
@@ -79,8 +79,4 @@ class MakesFeatures(Machine):
 
 def is_text(X: Any) -> bool:
     """Whether X holds strings rather than numbers."""
-    if isinstance(X, Strings):
-        return True
-    if isinstance(X, np.ndarray):
-        return X.ndim == 1 and X.dtype.kind in "US"
-    return isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], str | bytes)
+    return isinstance(X, Strings) or bool(texts_of(X))

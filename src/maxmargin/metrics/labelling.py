@@ -49,15 +49,17 @@ def measured(
         return float(s[true & labelled].sum()) / of if of > 0 else 0.0
     if name in ("f1", "fbeta"):
         return fbeta(true, labelled, weight, 1.0 if name == "f1" else beta)
-    if not np.any(true):
-        raise ValueError(f"no row is positive; measure {name!r} needs positives")
+    s = np.ones(true.size) if weight is None else np.asarray(weight, dtype=np.float64)
+    positives = float(s[true].sum())
+    if not positives > 0:
+        weighed = " of positive weight" if np.any(true) else ""
+        raise ValueError(f"no row{weighed} is positive; measure {name!r} needs positives")
     if name == "roc_auc":
         area = roc_area(true, scores, weight)
         if area != area:
-            raise ValueError("no row is negative; measure 'roc_auc' needs both classes")
+            weighed = "" if np.all(true) else " of positive weight"
+            raise ValueError(f"no row{weighed} is negative; measure 'roc_auc' needs both classes")
         return area
-    s = np.ones(true.size) if weight is None else np.asarray(weight, dtype=np.float64)
-    positives = float(s[true].sum())
     taken = positives if name == "prbep" else number_taken(name, k, s)
     found = weight_found(true, scores, s, taken)
     return found / (taken if name == "precision_at_k" else positives)

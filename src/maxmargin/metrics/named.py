@@ -76,6 +76,7 @@ class Named:
 
     def value(self, held: HeldOut) -> float:
         """The measure as it is written in papers."""
+        check_weights(held)
         task = held.model.task
         if task == "ranking":
             return self._of_ranking(held)
@@ -128,6 +129,14 @@ class Named:
             raise ValueError(
                 f"{self.title!r} is no measure of {what}: expected one of {', '.join(known)}"
             )
+
+
+def check_weights(held: HeldOut) -> None:
+    """Refuses rows of which none counts: a mean over them would divide by nothing."""
+    if held.weight is None or held.model.task == "ranking":
+        return
+    if not np.sum(held.weight) > 0:
+        raise ValueError(f"its {len(held.weight)} rows weigh nothing; expected a positive weight")
 
 
 def judged(name: str, held: HeldOut, beta: float, k: int | float | None) -> float:

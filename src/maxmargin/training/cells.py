@@ -139,6 +139,7 @@ def train_cell(
     if tuning is None:
         return _trained(train_on(X, labels, plan, stop), known, rows)
     folds = stratified_folds(labels.codes, min(tuning.folds, labels.n), plan.options.seed)
+    folds = [fold for fold in folds if counts[fold[1]].sum() > 0]  # others judge nothing
     found = search_on(X, labels, tuning.Cs, tuning.gammas, folds, plan, stop, counts=counts)
     return _trained(found, known, rows)
 

@@ -342,6 +342,8 @@ def _stopped_by_callback(solution: Solution) -> Solution:
 
 
 def predictions_of(X: Any, w: np.ndarray, plan: LinearPlan) -> np.ndarray:
-    """``X w`` of rows wherever they are; w has a weight for each feature, and none for a bias."""
-    place = place_of(X, replace(plan, bias=0.0), Interrupts())
+    """``X w`` of rows wherever they are, w without a bias, whatever time the fit has left: a model
+    is not whole without them."""
+    whole = replace(plan, bias=0.0, options=replace(plan.options, max_time=None))
+    place = place_of(X, whole, Interrupts())
     return place.matvec(np.ascontiguousarray(w))

@@ -45,6 +45,16 @@ def checked_folds(given: Iterable[tuple[Any, Any]], n: int) -> Folds:
     return [(_rows("training", a, n), _rows("test", b, n)) for a, b in given]
 
 
+def check_weighed(folds: Folds, weight: np.ndarray | None) -> None:
+    """Refuses folds of which all rows that train, or all that judge, weigh nothing."""
+    for k, parts in enumerate(folds):
+        for part, rows in zip(("training", "test"), parts, strict=True):
+            if not len(rows) or (weight is not None and not weight[rows].sum() > 0):
+                raise ValueError(
+                    f"fold {k + 1} cannot be judged: its {len(rows)} {part} rows weigh nothing"
+                )
+
+
 def _rows(part: str, given: Any, n: int) -> np.ndarray:
     """Row numbers of a fold, all of them in the data."""
     rows = np.asarray(given)

@@ -29,6 +29,7 @@ from maxmargin.solvers.kernel.regression import (
 )
 from maxmargin.solvers.kernel.sources import PartialSource, Source, budget_of, source_of
 from maxmargin.solvers.kernel.two_variable import KernelSolution
+from maxmargin.training.folds import check_weighed, checked_folds
 from maxmargin.training.kernel import KernelPlan, rows_for, threads_for
 from maxmargin.training.kernel_gamma import gamma_of
 from maxmargin.training.kernel_offset import offsets_of, with_constant
@@ -226,6 +227,8 @@ def search_kernel_regression(
     residuals up to date, theirs are there when a fit ends. Along C each fit starts from the last.
     """
     targets = targets_of(y, sample_weight)
+    folds = checked_folds(folds, len(targets.values))
+    check_weighed(folds, targets.weight)
     with interruptible(plan.options.max_time) as stop:
         return search_on(X, targets, Cs, gammas, folds, plan, stop)
 

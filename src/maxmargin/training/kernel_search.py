@@ -16,7 +16,7 @@ from maxmargin.solvers.common.run import interruptible
 from maxmargin.solvers.kernel.adaptive_grid import scaled_Cs, scaled_gammas, search_adaptively
 from maxmargin.solvers.kernel.coding import coding_of
 from maxmargin.solvers.kernel.grid import GridProblem, GridProgress, paper_Cs, paper_gammas
-from maxmargin.training.folds import checked_folds
+from maxmargin.training.folds import check_weighed, checked_folds
 from maxmargin.training.kernel import (
     KernelPlan,
     TrainedKernel,
@@ -49,6 +49,7 @@ def search(
     labels = labels_of(y, sample_weight, plan.class_weight)
     counts = checked_weights(sample_weight, labels.n)
     folds = checked_folds(folds, labels.n)
+    check_weighed(folds, counts)
     with interruptible(plan.options.max_time) as stop:
         return search_on(X, labels, Cs, gammas, folds, plan, stop, counts=counts, callback=callback)
 

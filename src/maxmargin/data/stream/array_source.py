@@ -119,8 +119,9 @@ def _as_rows(X: Any) -> Any:
         X = checked_csr(X)
         X = X if X.has_canonical_format else summed(X)
         return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-    if isinstance(X, (list, tuple)) and X and all(isinstance(row, str) for row in X):
-        rows = [row.encode() for row in X]
+    texts = texts_of(X)
+    if texts:
+        rows = [row.encode() if isinstance(row, str) else row for row in texts]
         starts = np.zeros(len(rows) + 1, np.int64)
         np.cumsum([len(row) for row in rows], out=starts[1:])
         return Strings(as_bytes(b"".join(rows)), starts)
@@ -128,6 +129,15 @@ def _as_rows(X: Any) -> Any:
     if X.ndim != 2:
         raise DataError(f"X has shape {X.shape}; expected rows and columns")
     return X if X.dtype in number_types(X) else X.astype(np.float64)
+
+
+def texts_of(X: Any) -> list[str | bytes]:
+    """The rows of a list, an array or a column that holds texts alone; else nothing."""
+    if not isinstance(X, (list, tuple)):
+        if sp.issparse(X) or getattr(X, "ndim", 0) != 1:
+            return []
+        X = np.asarray(X).tolist()
+    return list(X) if all(isinstance(row, str | bytes) for row in X) else []
 
 
 def _slice(X: Any, begin: int, end: int) -> Any:

@@ -210,8 +210,8 @@ class Run:
         stop = self.settings.stop
         if isinstance(reason, RowsLost):
             self.end(Status.ROWS_LOST)
-        elif stop is not None and stop.reason == _core.StopReason.time:
-            self.end(Status.MAX_TIME)
+        elif stop is not None and stop.reason != _core.StopReason.interrupted:
+            self.end(Status.MAX_TIME)  # its own clock, or that of a pass that others share
         else:
             self.end(Status.INTERRUPTED)
 

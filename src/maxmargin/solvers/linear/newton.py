@@ -140,8 +140,9 @@ class RowsBest(Best):
         But a stop ends the pass over a file, which takes long: D came from a whole pass as it is,
         and P is known up to the rounding of a few steps.
         """
-        if isinstance(rows, ArrayRows) or self.drift * loss.at_zero > DRIFT * self.P:
-            rows, loss = unstoppable(rows, loss)
+        drifted = self.drift * loss.at_zero > DRIFT * self.P
+        whole, loss = unstoppable(rows, loss)
+        rows = whole if isinstance(rows, ArrayRows) or drifted else rows
         self.b = balanced(self.b) if self.free else self.b
         try:
             p, v = rows.both_products(self.w, self.b)
