@@ -221,7 +221,7 @@ def test_a_stop_after_the_last_pass_of_newton_ends_in_a_certificate(stored):
     stop = _core.Stop()
     rows = SourceRows(Passes(stored(X, y), 0.0, _core.Pool(1)), _core.Pool(1, stop))
     loss = Hinge(np.where(y == 1, 1.0, -1.0), np.ones(len(y)), _core.Pool(1, stop))
-    best = newton.Best(rows, loss)
+    best = newton.RowsBest(rows, loss)
     best.w = np.full(rows.width, 0.01)
     stop.interrupt()
     certificate = best.certify(rows, loss, Run(Settings(stop=stop)))
