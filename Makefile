@@ -106,9 +106,11 @@ build/libfuzzer/.fuzzers: $(SOURCES) $(FUZZ_SOURCES) $(VENV)/.build-tools
 	$(BIN)/cmake --build build/libfuzzer --target fuzzers
 	@touch $@
 
-lint: $(VENV)/.installed-dev        ## ruff, mypy and clang-format, changing nothing
+lint: $(VENV)/.installed-dev        ## ruff, mypy, clang-format and the stub, changing nothing
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy
+	mkdir -p build && $(BIN)/python -m nanobind.stubgen --quiet -m maxmargin._core -o build/_core.pyi
+	diff -u src/maxmargin/_core.pyi build/_core.pyi || { echo 'the stub is old: make stub'; exit 1; }
 	$(BIN)/clang-format --dry-run --Werror $$(find core bindings -name '*.cpp' -o -name '*.hpp')
 	$(if $(shell command -v clang++),find core -name '*.cpp' | xargs -P 2 -n 1 clang++ -fsyntax-only \
 	  -std=c++20 -fopenmp-simd -Icore -Wall -Wextra -Wconversion -Wshadow -Werror)

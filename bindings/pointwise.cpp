@@ -137,6 +137,14 @@ void bind_line_search(nb::module_& m, nb::class_<Loss>& pointwise) {
 }  // namespace
 
 void bind_pointwise(nb::module_& m) {
+  nb::class_<LossInfo>(m, "LossInfo", "A line of the table of pointwise losses.")
+      .def_ro("name", &LossInfo::name)
+      .def_ro("parameter", &LossInfo::parameter, "what its parameter is called, or an empty word")
+      .def_ro("on_margins", &LossInfo::on_margins)
+      .def_ro("piecewise_linear", &LossInfo::piecewise_linear)
+      .def_ro("visit_logarithms", &LossInfo::visit_logarithms,
+              "what the logarithms of a visit of dual descent cost, in entries of a row");
+  m.def("loss_table", &loss_table, "The pointwise losses there are.");
   auto pointwise = nb::class_<Loss>(m, "Pointwise", "A sum over rows of a loss of one residual.");
   pointwise
       .def("__init__", &make_pointwise, nb::arg("name"), nb::arg("x"), nb::arg("q").noconvert(),

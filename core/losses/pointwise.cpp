@@ -91,7 +91,7 @@ MAXMARGIN_INLINE DualSum dual_range(const Loss& f, const double* q, const double
 }
 
 // One overload a loss, compiled for every target.
-#define MAXMARGIN_LOSS_LOOPS(Loss, name, make, valid)                                              \
+#define MAXMARGIN_LOSS_LOOPS(Loss, name, parameter, make, valid)                                   \
   MAXMARGIN_CLONES double evaluate_part(const Loss& f, const double* q, const double* t,           \
                                         const double* p, Range range, double* subgrad) {           \
     return evaluate_range(f, q, t, p, range, subgrad);                                             \
@@ -152,13 +152,20 @@ Result sum_rows(const PointwiseSum& sum, Pool& pool, Part part) {
 }  // namespace
 
 PointwiseLoss make_loss(const std::string& name, [[maybe_unused]] double x) {
-#define MAXMARGIN_MAKE_LOSS(Loss, its_name, make, valid)                               \
+#define MAXMARGIN_MAKE_LOSS(Loss, its_name, parameter, make, valid)                    \
   if (name == its_name) {                                                              \
     check(valid, "the parameter of loss " + name + " cannot be " + std::to_string(x)); \
     return make;                                                                       \
   }
   MAXMARGIN_EACH_LOSS(MAXMARGIN_MAKE_LOSS)
   throw InvalidInput("there is no pointwise loss " + name);
+}
+
+std::vector<LossInfo> loss_table() {
+#define MAXMARGIN_LOSS_INFO(Loss, its_name, parameter, make, valid) \
+  {its_name, parameter, Loss::kOnMargins, Loss::kPiecewiseLinear, Loss::kVisitLogarithms},
+  return {MAXMARGIN_EACH_LOSS(MAXMARGIN_LOSS_INFO)};
+#undef MAXMARGIN_LOSS_INFO
 }
 
 bool is_on_margins(const PointwiseLoss& loss) {

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "base/parallel.hpp"
 #include "losses/pointwise/table.hpp"
@@ -16,6 +17,14 @@ struct PointwiseSum {
   const double* t;  // targets; null for a loss of margins
   std::size_t n;
 };
+
+// What the faces show of a loss; `parameter` is empty where it has none.
+struct LossInfo {
+  std::string name, parameter;
+  bool on_margins, piecewise_linear;
+  double visit_logarithms;
+};
+std::vector<LossInfo> loss_table();
 
 // The loss of that name with its parameter x (ignored where it has none).
 PointwiseLoss make_loss(const std::string& name, double x);

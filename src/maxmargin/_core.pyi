@@ -430,6 +430,31 @@ class TableLoss:
 
     def evaluate_break_even(self, p: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], C: float, l: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], pool: Pool) -> float: ...
 
+class LossInfo:
+    """A line of the table of pointwise losses."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def parameter(self) -> str:
+        """what its parameter is called, or an empty word"""
+
+    @property
+    def on_margins(self) -> bool: ...
+
+    @property
+    def piecewise_linear(self) -> bool: ...
+
+    @property
+    def visit_logarithms(self) -> float:
+        """
+        what the logarithms of a visit of dual descent cost, in entries of a row
+        """
+
+def loss_table() -> list[LossInfo]:
+    """The pointwise losses there are."""
+
 class Pointwise:
     """A sum over rows of a loss of one residual."""
 

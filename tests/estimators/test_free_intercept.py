@@ -10,7 +10,7 @@ from tests.losses.test_pointwise import SPECS
 from maxmargin import LinearSVC, LinearSVCCV, LinearSVR, _core, data, load
 from maxmargin.distributed import LinearSVC as DaskLinearSVC
 from maxmargin.losses.free_intercept import FreeIntercept, balanced
-from maxmargin.losses.pointwise import losses_for
+from maxmargin.losses.table import losses_for
 from maxmargin.parameters import ParameterError
 
 TIGHT = {"intercept": "free", "tol": 1e-7}

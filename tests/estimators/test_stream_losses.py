@@ -7,7 +7,8 @@ import maxmargin
 from maxmargin import LinearSVC, LinearSVR, StreamSVC, StreamSVR, _core
 from maxmargin.data import ArraySource
 from maxmargin.data.errors import DataError
-from maxmargin.losses.pointwise import LossSpec, losses_for
+from maxmargin.losses.pointwise import LossSpec
+from maxmargin.losses.table import losses_for
 
 N, D, C = 400, 6, 0.5
 PARAMETERS = {"epsilon": 0.1, "quantile": 0.3, "delta": 0.5}

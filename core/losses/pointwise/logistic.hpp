@@ -10,6 +10,7 @@ namespace maxmargin {
 struct Logistic {
   static constexpr bool kOnMargins = true;
   static constexpr bool kPiecewiseLinear = false;
+  static constexpr double kVisitLogarithms = 100;
   static constexpr double target() { return 0; }
 
   MAXMARGIN_INLINE double value(double r) const {

@@ -17,6 +17,7 @@ template <class Loss>
 struct PiecewiseQuadratic {
   static constexpr bool kOnMargins = false;
   static constexpr bool kPiecewiseLinear = false;
+  static constexpr double kVisitLogarithms = 0;
   static constexpr int kKinks = 1;  // of a piecewise linear f: at 0, or 2 at the ends of the tube
   static constexpr double target() { return 0; }
   static constexpr double tube() { return 0; }

@@ -12,6 +12,7 @@
 //
 //   kOnMargins, target()   whether it is of margins, and t if so
 //   kPiecewiseLinear       whether f' is a step function
+//   kVisitLogarithms       what the logarithms of a visit of dual descent cost, in entries of a row
 //   value(r)               f(r)
 //   slope(r)               u in df(r)
 //   conjugate(u)           f*(u) = sup_r u r - f(r), for u in its domain

@@ -12,22 +12,27 @@
 #include "losses/pointwise/squared_epsilon_insensitive.hpp"
 #include "losses/pointwise/squared_hinge.hpp"
 
-// F(struct, "name", how a loss is made from its parameter x, what x must be)
-#define MAXMARGIN_EACH_LOSS(F)                                                                    \
-  F(Hinge, "hinge", (Hinge{}), true)                                                              \
-  F(SquaredHinge, "squared_hinge", (SquaredHinge{}), true)                                        \
-  F(Logistic, "logistic", (Logistic{}), true)                                                     \
-  F(EpsilonInsensitive, "epsilon_insensitive", (EpsilonInsensitive{{}, x}), x >= 0)               \
-  F(SquaredEpsilonInsensitive, "squared_epsilon_insensitive", (SquaredEpsilonInsensitive{{}, x}), \
-    x >= 0)                                                                                       \
-  F(Pinball, "quantile", (Pinball{{}, x}), x > 0 && x < 1)                                        \
-  F(Expectile, "expectile", (Expectile{{}, x}), x > 0 && x < 1)                                   \
-  F(Huber, "huber", (Huber{{}, x}), x > 0)                                                        \
-  F(Squared, "squared", (Squared{}), true)
+// F(struct, "name", what its parameter x is called, how a loss is made from x, what x must be)
+#define MAXMARGIN_EACH_LOSS(F)                                                                 \
+  F(Hinge, "hinge", "", (Hinge{}), true)                                                       \
+  F(SquaredHinge, "squared_hinge", "", (SquaredHinge{}), true)                                 \
+  F(Logistic, "logistic", "", (Logistic{}), true)                                              \
+  F(EpsilonInsensitive, "epsilon_insensitive", "epsilon", (EpsilonInsensitive{{}, x}), x >= 0) \
+  F(SquaredEpsilonInsensitive, "squared_epsilon_insensitive", "epsilon",                       \
+    (SquaredEpsilonInsensitive{{}, x}), x >= 0)                                                \
+  F(Pinball, "quantile", "quantile", (Pinball{{}, x}), x > 0 && x < 1)                         \
+  F(Expectile, "expectile", "quantile", (Expectile{{}, x}), x > 0 && x < 1)                    \
+  F(Huber, "huber", "delta", (Huber{{}, x}), x > 0)                                            \
+  F(Squared, "squared", "", (Squared{}), true)
 
 namespace maxmargin {
 
-using PointwiseLoss = std::variant<Hinge, SquaredHinge, Logistic, EpsilonInsensitive,
-                                   SquaredEpsilonInsensitive, Pinball, Expectile, Huber, Squared>;
+template <class Nothing, class... Losses>
+struct OneOf {
+  using type = std::variant<Losses...>;
+};
+#define MAXMARGIN_AND_LOSS(Loss, ...) , Loss
+using PointwiseLoss = OneOf<void MAXMARGIN_EACH_LOSS(MAXMARGIN_AND_LOSS)>::type;
+#undef MAXMARGIN_AND_LOSS
 
 }  // namespace maxmargin

@@ -10,6 +10,7 @@ import typer
 
 from maxmargin.cli import options
 from maxmargin.cli.evaluate import show
+from maxmargin.cli.fitting import classes_of
 from maxmargin.cli.kinds import linear
 from maxmargin.cli.options import Choices
 from maxmargin.cli.outputs import Outputs
@@ -39,7 +40,7 @@ def demo(
     outputs.check(picture, PICTURE)
     training, test = data.load_demo()
     for dataset in (training, test):
-        dataset.y = whole_numbers(linear.classes_of(dataset))
+        dataset.y = whole_numbers(classes_of(dataset))
     n, d = training.X.shape
     typer.echo(f"UCI Adult (excerpt): who earns more than $50K? {n} people, {d} features.")
     plan = linear.plan(choices, None)  # it takes a blink

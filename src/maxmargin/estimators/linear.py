@@ -10,7 +10,7 @@ import numpy as np
 from maxmargin.estimators.base import Given, Probabilistic, WithIntercept, parameters
 from maxmargin.estimators.conventions import is_indicator
 from maxmargin.estimators.features import MakesFeatures
-from maxmargin.losses.pointwise import losses_for
+from maxmargin.losses.table import losses_for
 from maxmargin.models.files import register_estimator
 from maxmargin.models.multi_label import MultiLabelModel
 from maxmargin.parameters import one_of

@@ -1,8 +1,23 @@
-"""What is minimised. A loss sees predictions only; the data does two products and nothing else."""
+"""What is minimised. A loss sees predictions only; the data does two products and nothing else.
 
-from maxmargin.losses.base import Loss
-from maxmargin.losses.measures import MEASURES, measure_loss
-from maxmargin.losses.pointwise import Hinge, LossSpec, Pointwise
-from maxmargin.losses.ranks import Ranks
+Names are imported when they are first used: the command line reads the table of losses alone.
+"""
 
-__all__ = ["MEASURES", "Hinge", "Loss", "LossSpec", "Pointwise", "Ranks", "measure_loss"]
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "MEASURES": "measures",
+    "Hinge": "pointwise",
+    "Loss": "base",
+    "LossSpec": "pointwise",
+    "Pointwise": "pointwise",
+    "Ranks": "ranks",
+    "measure_loss": "measures",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"maxmargin.losses.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,8 +7,7 @@
     u_i    dual variable in units of C_i ("share"): a slope of f at r_i
     q_i    y_i C_i: label and cost in one number
 
-The table of losses is in the core (core/losses/pointwise/table.hpp); `LOSSES` says which task each
-is for and what its parameter is called.
+The table of losses is in the core (core/losses/pointwise/table.hpp).
 """
 
 from __future__ import annotations
@@ -20,39 +19,10 @@ import numpy as np
 
 from maxmargin import _core
 from maxmargin.losses.line_search import bracketed_newton
+from maxmargin.losses.table import LOSSES, losses_for
 from maxmargin.parameters import ParameterError, is_number, not_negative, one_of, positive
 
 SLOPE_LEFT = 1e-3  # of the slope at 0 that a line search of a smooth loss may leave
-
-
-@dataclass(frozen=True)
-class LossKind:
-    """What a face should know of a loss: its task, and the name of its parameter if it has one.
-
-    `logarithms` is what those of a visit of dual descent cost, in entries of a row looked at.
-    """
-
-    task: str  # "classification" or "regression"
-    parameter: str | None = None
-    logarithms: float = 0.0
-
-
-LOSSES: dict[str, LossKind] = {
-    "hinge": LossKind("classification"),
-    "squared_hinge": LossKind("classification"),
-    "logistic": LossKind("classification", logarithms=100.0),
-    "epsilon_insensitive": LossKind("regression", "epsilon"),
-    "squared_epsilon_insensitive": LossKind("regression", "epsilon"),
-    "huber": LossKind("regression", "delta"),
-    "squared": LossKind("regression"),
-    "quantile": LossKind("regression", "quantile"),
-    "expectile": LossKind("regression", "quantile"),
-}
-
-
-def losses_for(task: str) -> tuple[str, ...]:
-    """The names of the losses for "classification" or "regression"."""
-    return tuple(name for name, kind in LOSSES.items() if kind.task == task)
 
 
 @dataclass(frozen=True)
@@ -73,7 +43,7 @@ class LossSpec:
 
     @property
     def is_piecewise_linear(self) -> bool:
-        return self.name in ("hinge", "epsilon_insensitive", "quantile")
+        return LOSSES[self.name].is_piecewise_linear
 
     @property
     def margin_loss_at_zero(self) -> float:

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from maxmargin.data.arrays import ArrayRows
-from maxmargin.losses.pointwise import LOSSES
+from maxmargin.losses.table import LOSSES
 from maxmargin.parameters import one_of
 from maxmargin.problem import Settings, Solution
 from maxmargin.solvers.common.vectors import ROUNDING
@@ -159,11 +159,11 @@ def pick_solver(rows: Any, name: str = "hinge", free_intercept: bool = False) ->
     rest of a fit takes longer: there the answer that needs no seed is better. Dual descent where
     features are too many for Newton's linear systems; with a free intercept it begins.
     """
-    from maxmargin.solvers.linear import newton, progress
+    from maxmargin.solvers.linear import newton_system, progress
 
     if not isinstance(rows, ArrayRows) or name not in POINTWISE:
         return "ocas"
-    if rows.width > newton.DIRECT_WIDTH:
+    if rows.width > newton_system.DIRECT_WIDTH:
         return "auto" if free_intercept else "dual"
     small = progress.newton_cost(rows) <= SMALL_FIT
     return "newton" if small or progress.is_newton_cheaper_than_a_start(rows, name) else "auto"
@@ -171,12 +171,12 @@ def pick_solver(rows: Any, name: str = "hinge", free_intercept: bool = False) ->
 
 def check_width(name: str, width: int) -> None:
     """Refuse Newton where its linear systems are too large for rows that are not in memory."""
-    from maxmargin.solvers.linear import newton
+    from maxmargin.solvers.linear import newton_system
 
-    if name == "newton" and width > newton.DIRECT_WIDTH:
+    if name == "newton" and width > newton_system.DIRECT_WIDTH:
         raise ValueError(
-            f"solver 'newton' needs at most {newton.DIRECT_WIDTH} features of rows that are not in "
-            f"memory; there are {width}; use one of auto, ocas, cpa"
+            f"solver 'newton' needs at most {newton_system.DIRECT_WIDTH} features of rows that are "
+            f"not in memory; there are {width}; use one of auto, ocas, cpa"
         )
 
 
@@ -187,9 +187,9 @@ def pick_elsewhere(n: int, width: int, name: str) -> str:
     of the rows; cutting planes a hundred passes and more. A matrix and its factor cost `step_cost`
     in entries looked at, a pass all n d of them.
     """
-    from maxmargin.solvers.linear import newton, newton_system
+    from maxmargin.solvers.linear import newton_system
 
-    if name not in POINTWISE or width > newton.DIRECT_WIDTH:
+    if name not in POINTWISE or width > newton_system.DIRECT_WIDTH:
         return "ocas"
     passes = float(n) * width
     matrices = width**2 * (newton_system.HESSIAN_ROWS * width / 16 + width / 96 + 6)

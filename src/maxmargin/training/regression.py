@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from maxmargin import _core
-from maxmargin.losses.pointwise import LOSSES, LossSpec, Pointwise
+from maxmargin.losses.pointwise import LossSpec, Pointwise
+from maxmargin.losses.table import LOSSES
 from maxmargin.models.regression import RegressionModel
 from maxmargin.parameters import ParameterError, is_number
 from maxmargin.problem import Solution

@@ -14,7 +14,8 @@ import numpy as np
 from maxmargin import _core
 from maxmargin.losses.base import Loss
 from maxmargin.losses.measures import MEASURES
-from maxmargin.losses.pointwise import LossSpec, losses_for
+from maxmargin.losses.pointwise import LossSpec
+from maxmargin.losses.table import losses_for
 from maxmargin.models.sparse_kernel import SparseKernelModel
 from maxmargin.parameters import one_of, positive
 from maxmargin.problem import Clock, Solution

@@ -33,6 +33,7 @@ from maxmargin.cli.options import (
     spelled,
 )
 from maxmargin.cli.weights import check_weights
+from maxmargin.losses.table import LOSSES
 
 if TYPE_CHECKING:
     from maxmargin.cli.fitting import Evaluation, Found, Grid, Predictions
@@ -132,13 +133,12 @@ def levels(text: str) -> float | list[float]:
     return known[0] if len(known) == 1 else known
 
 
-LOSSES = (
-    "hinge", "squared_hinge", "logistic", "epsilon_insensitive", "squared_epsilon_insensitive",
-    "huber", "squared", "quantile", "expectile",
-)  # fmt: skip
 LOSS = Option(
-    "--loss", "What is minimised:", choices=LOSSES, said="hinge; of real values epsilon_insensitive"
-)
+    "--loss",
+    "What is minimised:",
+    choices=tuple(LOSSES),
+    said="hinge; of real values epsilon_insensitive",
+)  # fmt: skip
 REGRESSION = (
     Option("--epsilon", "Residuals up to here cost nothing.", float, metavar="X", said="0"),
     Option(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def plan(choices: Choices, callback: Callback | None) -> Any:
-    from maxmargin.losses.pointwise import losses_for
+    from maxmargin.losses.table import losses_for
     from maxmargin.parameters import one_of
     from maxmargin.training.fit import LinearPlan
 

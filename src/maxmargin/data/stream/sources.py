@@ -99,7 +99,7 @@ def open_source(
     number = float_type(dtype)
     if format is not None and format not in SOURCE_FORMATS:
         raise DataError(f"format is {format!r}; expected one of {', '.join(SOURCE_FORMATS)}")
-    paths = _files(cast(Paths, source))
+    paths = _files(source)
     wanted = Wanted(target, qid, weight, tuple(drop))
     if block_bytes < 1:
         raise DataError(f"block_bytes is {block_bytes}; expected at least 1")

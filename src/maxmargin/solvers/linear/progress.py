@@ -31,7 +31,8 @@ from dataclasses import replace
 import numpy as np
 
 from maxmargin.data.arrays import ArrayRows
-from maxmargin.losses.pointwise import LOSSES, LossSpec, Pointwise
+from maxmargin.losses.pointwise import LossSpec, Pointwise
+from maxmargin.losses.table import LOSSES
 from maxmargin.problem import Clock, Progress, Settings, Solution
 from maxmargin.solvers.linear import dual_descent, newton
 
