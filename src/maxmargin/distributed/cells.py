@@ -28,8 +28,8 @@ from maxmargin.models.cells import Cell
 from maxmargin.problem import Clock, Status
 from maxmargin.solvers.common.run import Interrupts
 from maxmargin.solvers.kernel.cells import SAMPLE, CellTree, cut, graft
+from maxmargin.solvers.kernel.certificate import KernelCertificate
 from maxmargin.solvers.kernel.coding import coding_of
-from maxmargin.solvers.kernel.two_variable import KernelCertificate
 from maxmargin.training.cell_rows import SAMPLE_OF_PART, cut_rows
 from maxmargin.training.cells import (
     TrainedCell,

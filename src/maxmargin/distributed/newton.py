@@ -58,7 +58,7 @@ def solve(
         if w0 is not None:
             w = np.array(w0, dtype=np.float64)
         else:
-            for step in newton.sample_steps(rows):
+            for step in newton.sample_steps(rows.n, rows.width, in_memory=False):
                 w, sigma = newton.approach(*sample(rows, spec, step), w, sigma, settings)
         newton.descend(ClusterLagrangian(rows, spec, w, sigma), best, run)
     except Stopped as reason:

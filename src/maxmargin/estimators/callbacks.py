@@ -56,13 +56,12 @@ def observed(fit: Callable) -> Callable:
         known = getattr(self, "_skl_callbacks", None)
         if not known or hasattr(self, "_callback_fit_ctx"):
             return fit(self, X, y, *args, **more)
-        return _with_callbacks(self, fit, X, y, args, more)
+        return with_callbacks(_fit_as_task)(self, fit, X, y, args, more)
 
     return observed_fit
 
 
-@with_callbacks
-def _with_callbacks(
+def _fit_as_task(
     estimator: Any, fit: Callable, X: Any, y: Any, args: tuple, more: dict[str, Any]
 ) -> Any:
     context = estimator._init_callback_context(max_subtasks=None)

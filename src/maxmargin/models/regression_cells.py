@@ -24,8 +24,8 @@ from maxmargin.models.contents import (
 )
 from maxmargin.models.kernel import KernelFunction, combined
 from maxmargin.solvers.kernel.cells import CellTree
+from maxmargin.solvers.kernel.certificate import KernelCertificate
 from maxmargin.solvers.kernel.gram import Kernel
-from maxmargin.solvers.kernel.two_variable import KernelCertificate
 
 
 @dataclass(frozen=True)

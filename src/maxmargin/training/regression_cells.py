@@ -13,8 +13,8 @@ from maxmargin.models.kernel import combined
 from maxmargin.models.regression_cells import RegressionCell, RegressionCellModel
 from maxmargin.problem import Progress
 from maxmargin.solvers.common.run import interruptible
+from maxmargin.solvers.kernel.certificate import KernelCertificate
 from maxmargin.solvers.kernel.gram import Kernel
-from maxmargin.solvers.kernel.two_variable import KernelCertificate
 from maxmargin.training.cell_rows import CutRows, cut_rows
 from maxmargin.training.cells import cutting_of
 from maxmargin.training.each_cell import (

@@ -38,7 +38,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin import _core
-from maxmargin.data.arrays import ArrayRows, Rows
+from maxmargin.data.arrays import ArrayRows
 from maxmargin.data.stream.source_rows import SourceRows
 from maxmargin.losses.free_intercept import balanced
 from maxmargin.losses.pointwise import Pointwise
@@ -81,7 +81,7 @@ def solve(
             if start[1] is not None:
                 nu, sigma = loss.clipped(start[1]), SIGMA_WARM
         else:
-            for step in sample_steps(rows):
+            for step in sample_steps(rows.n, rows.width, isinstance(rows, ArrayRows)):
                 w, sigma = approach(rows.subsample(step), loss.subsample(step), w, sigma, settings)
         lagrangian = RowsLagrangian(rows, loss, w, nu, sigma, best.free)
         if start is not None and not loss.is_piecewise_linear:
@@ -156,18 +156,18 @@ class RowsBest(Best):
         return run.certify(P, dual_bound(added, norm2(penalised(v, self.free)), size))
 
 
-def sample_steps(rows: Rows) -> list[int]:
-    """Every how many-th row to start with: the smallest useful sample, then one in between.
+def sample_steps(n: int, width: int, in_memory: bool) -> list[int]:
+    """Every how many-th of n rows to start with: the smallest useful sample, then one in between.
 
     Of rows elsewhere a sample comes into memory: none that would not fit there.
     """
-    step = rows.n // (SAMPLE_ROWS * rows.width + 1)
-    if step < 4 or rows.width > DIRECT_WIDTH:
+    step = n // (SAMPLE_ROWS * width + 1)
+    if step < 4 or width > DIRECT_WIDTH:
         return []
     steps = [step] if step < 32 else [step, math.isqrt(step)]
-    if isinstance(rows, ArrayRows):
+    if in_memory:
         return steps
-    return [step for step in steps if rows.n // step * rows.width <= SAMPLE_ENTRIES]
+    return [step for step in steps if n // step * width <= SAMPLE_ENTRIES]
 
 
 def approach(

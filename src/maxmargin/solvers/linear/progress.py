@@ -81,7 +81,7 @@ def epoch_cost(loss: str, entries: int, visited: int) -> float:
 
 def is_newton_cheaper_than_a_start(rows: ArrayRows, loss: str = "hinge") -> bool:
     """Whether Newton, by itself, costs no more than the least that dual descent needs."""
-    samples = newton.sample_steps(rows)
+    samples = newton.sample_steps(rows.n, rows.width, in_memory=True)
     cost = newton_cost_from_samples(rows, loss, samples) if samples else newton_cost(rows, loss)
     least = LEAST_WORK if LossSpec(loss).is_piecewise_linear else SMOOTH_LEAST_WORK
     # Where rows are in a cache only their entries count: a start that proves wrong costs little.
