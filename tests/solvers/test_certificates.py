@@ -133,23 +133,6 @@ def test_a_sample_of_one_class_only_does_not_mislead_newton(svm):
     assert svm.solve("newton", X, y, bias=1.0, tol=1e-6).certificate.relative_gap <= 1e-6
 
 
-def test_newton_does_not_start_blas_threads(svm, monkeypatch):
-    """On a busy machine they make a small factorisation a hundred times slower."""
-    threadpoolctl = pytest.importorskip("threadpoolctl")
-    factor, seen = getattr(newton, "cho_factor", None), []
-
-    def watched(*args, **kwargs):
-        info = threadpoolctl.threadpool_info()
-        blas = [i["num_threads"] for i in info if i["user_api"] == "blas"]
-        seen.append(max(blas, default=1))
-        return factor(*args, **kwargs)
-
-    monkeypatch.setattr(newton, "cho_factor", watched, raising=False)
-    with threadpoolctl.threadpool_limits(3, user_api="blas"):
-        svm.solve("newton", *svm.blobs(100, 20))
-    assert max(seen, default=1) == 1
-
-
 def test_newtons_line_search_goes_on_where_the_curvature_underflows():
     k = bracketed_newton(lambda k: (k - 3.0, 0.0), 0.01)
     assert k == pytest.approx(3.0, abs=0.01)
