@@ -22,7 +22,8 @@ def X(tmp_path, monkeypatch):
 
 def test_without_names_the_column_of_labels_is_said(run, X, tmp_path):
     write_rows(tmp_path / "numbers.csv", (X[:, 0] > 0).astype(int), X)
-    write_rows(tmp_path / "words.csv", np.where(X[:, 0] > 0, "yes", "no"), X)
+    words = np.where(X[:, 0] > 0, "yes", "no")
+    write_rows(tmp_path / "words.csv", X[:, 0], np.column_stack([X.astype(str), words]))
     outcome = run("train", "numbers.csv")
     assert outcome.exit_code == 0, outcome.stderr
     assert "labels were taken from the first column" in outcome.stderr

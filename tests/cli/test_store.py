@@ -56,7 +56,8 @@ def test_a_store_can_be_converted_back(run, folder):
         ("convert two.svm o.svm --shuffle", "--shuffle is for a row store"),
         ("convert two.svm o.csv --compression lz4", "--compression is for a row store"),
         ("convert two.svm two.t.svm o.csv", "found 2 files to read"),
-        ("train two.svm m --from-disk --kind kernel", "--from-disk is for --kind linear"),
+        ("train two.svm m --from-disk --kind sparse-kernel", "--from-disk is for --kind linear"),
+        ("train two.svm m --from-disk --kind kernel", "give --cells 2000"),
     ],
 )
 def test_wrong_usage_is_explained(run, folder, line, message):

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from maxmargin.cli.console import json_line, printable, told
+from maxmargin.cli.console import json_line, print_error, printable
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="devices as on Linux")
 RED = "\x1b[31mred"
@@ -81,7 +81,7 @@ def test_control_characters_become_visible():
 
 
 def test_too_little_memory_is_a_sentence_that_says_what_to_do(capsys):
-    told(MemoryError())
+    print_error(MemoryError())
     assert capsys.readouterr().err.startswith(
         "maxmargin: there is not enough memory for this: use fewer rows"
     )

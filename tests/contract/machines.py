@@ -15,6 +15,7 @@ import maxmargin
 import maxmargin.distributed
 
 ROWS, FEATURES, QUERY = 60, 4, 6
+ONE_CELL = {"cells": 100}  # that holds all rows: kernel machines elsewhere are made of cells
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ class Machine:
     kind: str | None = None  # of the command that trains the same machine
     options: tuple[str, ...] = ()  # that the command needs for it
     agreement: float = 2e-5  # of objectives on sparse and dense rows, at tol 1e-5
+    elsewhere: dict[str, Any] = field(default_factory=dict)  # what rows on disk or workers need
 
     def fit(self, given: Rows | None = None, **parameters: Any) -> Any:
         given = given or self.rows()
@@ -112,13 +114,23 @@ MACHINES = {
         _with(maxmargin.MeasureSVC, measure="roc_auc"), classes, "measure", ("--measure", "roc_auc")
     ),
     "KernelSVC": Machine(
-        _with(maxmargin.KernelSVC, gamma=0.5), classes, "kernel", ("--gamma", "0.5")
+        _with(maxmargin.KernelSVC, gamma=0.5),
+        classes,
+        "kernel",
+        ("--gamma", "0.5"),
+        elsewhere=ONE_CELL,
     ),
     "KernelSVCCV": Machine(
-        _with(maxmargin.KernelSVCCV, Cs=[0.1, 1.0], gammas=[0.1, 1.0], cv=3), classes
+        _with(maxmargin.KernelSVCCV, Cs=[0.1, 1.0], gammas=[0.1, 1.0], cv=3),
+        classes,
+        elsewhere=ONE_CELL,
     ),
     "KernelSVR": Machine(
-        _with(maxmargin.KernelSVR, gamma=0.5), values, "kernel-regression", ("--gamma", "0.5")
+        _with(maxmargin.KernelSVR, gamma=0.5),
+        values,
+        "kernel-regression",
+        ("--gamma", "0.5"),
+        elsewhere=ONE_CELL,
     ),
     "KernelSVR-quantile": Machine(
         _with(maxmargin.KernelSVR, gamma=0.5, loss="quantile", quantile=0.7), values

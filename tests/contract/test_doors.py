@@ -45,6 +45,8 @@ def test_a_command_trains_the_same_machine_from_disk(kind, tmp_path, monkeypatch
     machine = KINDS[kind]
     write_svmlight(tmp_path / "rows.svm", machine.rows())
     args = ["train", "rows.svm", "out.model", "--kind", kind, "--tol", "1e-5", *machine.options]
+    for option, value in machine.elsewhere.items():
+        args += [f"--{option}", str(value)]
     outcome = CliRunner().invoke(app, [*args, "--dtype", "float64", "--json", "--from-disk"])
     assert outcome.exit_code == 0, outcome.stderr
     told = json.loads(outcome.stdout)["certificate"]
@@ -61,7 +63,7 @@ def test_a_cluster_trains_the_machine_of_the_estimator(name):
     machine = MACHINES[name]
     given = machine.rows()
     mine = machine.fit(tol=1e-5)
-    parameters = mine.get_params()
+    parameters = mine.get_params() | machine.elsewhere
     with distributed.Client(processes=False, n_workers=1, dashboard_address=None) as client:
         theirs = getattr(clusters, name)(**parameters, client=client)
         parts = {key: da.from_array(value, chunks=30) for key, value in given.more.items()}

@@ -57,7 +57,7 @@ def test_workers_train_kernel_machines_in_cells(client, folder):
 @pytest.mark.parametrize(
     "more, said",
     [
-        (["--kind", "ordinal"], "--scheduler is for --kind linear, regression, rank"),
+        (["--kind", "stream"], "--scheduler is for --kind linear, regression, rank"),
         (["--kind", "kernel"], "give --cells 2000"),
         (["--solver", "dual"], "--solver dual does not work on a cluster"),
         (["--seed", "1"], "--seed has no use with --scheduler"),

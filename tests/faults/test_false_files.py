@@ -175,9 +175,12 @@ def test_false_columns_of_an_arrow_file_are_a_sentence(tmp_path, fault, command)
     out = {"info": [], "convert": ["out.csv"], "train": ["out.model"]}[command]
     arguments = [command, str(tmp_path / "false.arrow"), *(str(tmp_path / name) for name in out)]
     done = CliRunner().invoke(app, arguments)
+    assert "false.arrow" in done.output
+    if (command, fault) == ("info", "null"):  # a table may have an empty column
+        assert "left out, no value in any row" in done.output
+        return
     assert done.exit_code == 1, done.output
     assert done.exception is None or isinstance(done.exception, SystemExit)
-    assert "false.arrow" in done.output
 
 
 @pytest.mark.parametrize("fault", [fault for fault in false_columns() if fault != "fine"])

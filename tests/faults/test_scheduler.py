@@ -54,6 +54,7 @@ def test_a_killed_scheduler_is_a_sentence_with_the_best_model(
             process.wait()
 
     unsaid = ("max_iter", "max_time", "threads", "bias", "class_weight", "format")
+    unsaid += ("text", "features")
     choices = Choices(
         intercept="regularised",
         **dict.fromkeys(unsaid),

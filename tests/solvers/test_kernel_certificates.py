@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from maxmargin import KernelSVC, KernelSVCCV, _core
 from maxmargin.problem import Settings, Status
-from maxmargin.solvers.kernel import exact, gram, two_variable
+from maxmargin.solvers.kernel import exact, gram, starts
 from maxmargin.solvers.kernel.gram import Kernel
 from maxmargin.solvers.kernel.newton import solve_box
 from maxmargin.solvers.kernel.path import BinaryProblem, Method
@@ -263,7 +263,7 @@ def test_a_start_cut_short_is_certified_by_what_it_left(monkeypatch):
         line.beta[:] = c
         raise _core.Stopped
 
-    monkeypatch.setitem(two_variable.COLD, "I1", stopped)
+    monkeypatch.setitem(starts.COLD, "I1", stopped)
     stop = _core.Stop()
     stop.interrupt()
     solution = solve(problem, 0.5, Settings(stop=stop), _core.Pool(1), Method(cold="I1"))

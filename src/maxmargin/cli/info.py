@@ -178,7 +178,10 @@ def about_rows(path: str, choices: Choices) -> dict:
     try:
         return about_source(_streamed(path, choices))
     except DataError as error:
-        facts = about_table(path, choices)
+        try:
+            facts = about_table(path, choices)
+        except DataError:  # no table either
+            facts = None
         if facts is None:
             raise error from None
         return facts

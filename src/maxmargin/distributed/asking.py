@@ -11,8 +11,9 @@ from maxmargin.distributed.errors import CERTAIN
 
 @dataclass(frozen=True)
 class Unusable:
-    """In the place of a part, or of what is asked of it: an error that would come again."""
+    """In the place of part `number`, or of what is asked of it: an error that would come again."""
 
+    number: int
     error: Exception
 
 
@@ -24,4 +25,4 @@ def ask_once(function: Callable[..., Any], part: Any, *arguments: Any) -> Any:
     try:
         return function(part, *arguments)
     except CERTAIN as error:
-        return Unusable(error)
+        return Unusable(part.number, error)

@@ -20,6 +20,7 @@ from maxmargin.data.arrays import ArrayRows
 from maxmargin.data.cpus import new_pool
 from maxmargin.data.dataset import Dataset
 from maxmargin.data.stream.blocks import Strings
+from maxmargin.distributed.asking import Unusable
 from maxmargin.distributed.errors import dask_modules
 
 
@@ -222,7 +223,7 @@ FORGOTTEN = object()  # what a job gives where the part lacks what it builds on
 
 
 def work(
-    held: Sequence[Part],
+    held: Sequence[Part | Unusable],
     order: Order,
     pieces: Sequence[np.ndarray] | None,
     total: bool,
@@ -235,10 +236,13 @@ def work(
     given: list[Any] = list(pieces) if pieces else [None] * len(held)
 
     def one(k: int) -> Any:
+        part = held[k]
+        if isinstance(part, Unusable):  # it was read again after a loss
+            raise PartFailed(part.number, part.error)
         try:
-            return _work_on(held[k], order, given[k], ws)
+            return _work_on(part, order, given[k], ws)
         except Exception as error:
-            raise PartFailed(held[k].number, error) from error
+            raise PartFailed(part.number, error) from error
 
     numbers, threads = [part.number for part in held], min(_threads_here(), len(held))
     if threads == 1:

@@ -48,7 +48,7 @@ def make_part(
     try:
         data = make(*arguments)
     except CERTAIN as error:
-        return Unusable(error)
+        return Unusable(number, error)
     data.source = name
     return Part(data, number)
 

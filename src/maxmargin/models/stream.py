@@ -14,7 +14,7 @@ import numpy as np
 from maxmargin import _core
 from maxmargin.data.cpus import granted_cpus
 from maxmargin.data.features import FeatureMap, unpack
-from maxmargin.data.stream.array_source import ArraySource
+from maxmargin.data.stream.array_source import ArraySource, texts_of
 from maxmargin.data.stream.blocks import Strings
 from maxmargin.models.contents import Contents, Field, Floats, Words, stored
 from maxmargin.models.linear import LinearModel, LinearScores
@@ -128,7 +128,9 @@ class OnFeatures(LinearScores):
             return super().scores(X, threads)
         if self.encoder is not None:
             X = self.encoder.transform(X)
-        if not hasattr(X, "shape"):
+        texts = texts_of(X)
+        if texts or not hasattr(X, "shape"):
+            X = texts or X
             X = next(ArraySource(X, block_bytes=1 << 62).blocks()).X if len(X) else no_strings()
         if isinstance(X, Strings) != (self.rows == "strings") or X.shape[1] != self.d_in:
             found = "strings" if isinstance(X, Strings) else f"rows of {X.shape[1]} columns"
