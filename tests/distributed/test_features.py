@@ -1,5 +1,7 @@
 """Features made by workers, strings as rows, ordered labels, and failures that are certain."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -145,16 +147,17 @@ def test_a_column_of_words_is_named_at_once(client, rows):
 
 
 def test_errors_that_would_come_again_are_asked_for_once():
-    asked = []
+    asked, part = [], SimpleNamespace(number=3)
 
     def refuse(part, error):
         asked.append(part)
         raise error
 
-    assert isinstance(asking.ask_once(refuse, "rows", ValueError("no")), asking.Unusable)
+    refused = asking.ask_once(refuse, part, ValueError("no"))
+    assert isinstance(refused, asking.Unusable) and refused.number == 3
     with pytest.raises(OSError, match="later"):
-        asking.ask_once(refuse, "rows", OSError("later"))  # Dask tries that again
-    assert asked == ["rows", "rows"]
+        asking.ask_once(refuse, part, OSError("later"))  # Dask tries that again
+    assert asked == [part, part]
 
 
 def test_numbers_that_are_not_finite_are_looked_at_once(client, rows):
