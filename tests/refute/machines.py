@@ -269,11 +269,17 @@ def target_of(loss: str, y: np.ndarray) -> np.ndarray:
 
 
 def label_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
-    """One for every column of an indicator matrix; class weights are those of 0 and 1."""
+    """One for every column of an indicator matrix; class weights are those of 0 and 1.
+
+    Two rows of no weight stand for both, in a column that lacks one.
+    """
+    weight = np.ones(problem.n) if problem.weight is None else problem.weight
     for k, column in enumerate(problem.y.T):
-        one = replace(problem, y=np.append(column != 0, [False, True]).astype(int))
-        if problem.weight is not None:
-            one = replace(one, weight=np.append(problem.weight, [0.0, 0.0]))
+        one = replace(
+            problem,
+            y=np.append(column != 0, [False, True]).astype(int),
+            weight=np.append(weight, [0.0, 0.0]),
+        )
         cost = Long(estimator.C) * weights_of(one)[:-2]
         yield linear_claim(problem, estimator, k, np.where(column != 0, 1, -1), cost)
 
