@@ -21,20 +21,21 @@ void bind_base(nb::module_& m) {
   nb::enum_<StopReason>(m, "StopReason")
       .value("none", StopReason::none)
       .value("interrupted", StopReason::interrupted)
-      .value("time", StopReason::time);
+      .value("time", StopReason::time)
+      .value("callback", StopReason::callback);
 
   nb::class_<Flag>(m, "Flag", "A word from one thread to another.")
       .def(nb::init<>())
       .def("set", &Flag::set, nb::arg("value"));
 
-  nb::class_<Stop>(m, "Stop", "A request to end early, by the user or by the clock.")
+  nb::class_<Stop>(m, "Stop", "A request to end early, by the user, the clock or a callback.")
       .def("__init__",
            [](Stop* self) {
              new (self) Stop();
              self->set_hook(handle_signals);
            })
       .def("set_deadline", &Stop::set_deadline, nb::arg("seconds_from_now"))
-      .def("interrupt", [](Stop& self) { self.request(StopReason::interrupted); })
+      .def("interrupt", &Stop::request, nb::arg("reason") = StopReason::interrupted)
       .def("poll", &Stop::poll, nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("reason", &Stop::reason);
 

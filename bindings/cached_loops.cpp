@@ -195,6 +195,14 @@ struct LoopsHandle {
     loops.set_problem(k, make_loss(loss, x), positive, variables, w.data());
   }
 
+  void leave_out(std::size_t k, Out<std::uint8_t> bits, int fold) {
+    check(k < problems, "there is no problem of this number");
+    check_length(bits.shape(0), n, "bits");
+    check(0 <= fold && fold < 8, "a byte has 8 bits");
+    held.push_back(nb::cast(bits));
+    loops.leave_out(k, bits.data(), static_cast<std::uint8_t>(1 << fold));
+  }
+
   std::vector<const double*> pointers(const Vectors& vectors) const {
     check(vectors.size() == problems, "there must be a vector for each problem");
     std::vector<const double*> found;
@@ -223,6 +231,8 @@ void bind_loops(nb::module_& m) {
       .def("set_problem", &LoopsHandle::set_problem, nb::arg("k"), nb::arg("positive"),
            nb::arg("alpha"), nb::arg("w").noconvert(), nb::arg("loss") = "hinge",
            nb::arg("x") = 0.0)
+      .def("leave_out", &LoopsHandle::leave_out, nb::arg("k"), nb::arg("bits").noconvert(),
+           nb::arg("fold"), "Problem k leaves out the rows whose byte has the bit of this fold")
       .def("set_finished", [](LoopsHandle& self, std::size_t k) { self.loops.set_finished(k); })
       .def("evict_as_the_paper", [](LoopsHandle& self) { self.loops.evict_as_the_paper(); })
       .def(

@@ -60,5 +60,6 @@ void bind_losses(nb::module_& m);
 void bind_pointwise(nb::module_& m);
 void bind_kernel(nb::module_& m);
 void bind_kernel_regression(nb::module_& m);
+void bind_kernel_sums(nb::module_& m);
 
 }  // namespace maxmargin

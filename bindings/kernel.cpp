@@ -329,6 +329,7 @@ void bind_kernel(nb::module_& m) {
   bind_kernel_rows(m);
   bind_solver(m);
   bind_kernel_regression(m);
+  bind_kernel_sums(m);
 }
 
 }  // namespace maxmargin

@@ -7,6 +7,7 @@
 #include "linear/cholesky.hpp"
 #include "linear/dual_descent.hpp"
 #include "linear/gram.hpp"
+#include "linear/inverse_forms.hpp"
 #include "linear/products.hpp"
 #include "linear/reduced_qp.hpp"
 #include "linear/row_sets.hpp"
@@ -76,6 +77,19 @@ void bind_products(nb::module_& m) {
       },
       Release(), nb::arg("H").noconvert(), nb::arg("b").noconvert(), nb::arg("pool"),
       "b <- H^-1 b, H overwritten; False if H is not positive definite");
+  m.def(
+      "inverse_forms",
+      [](const RowsHandle& rows, In<std::uint32_t> chosen, OutMatrix<double> H, Out<double> out,
+         Pool& pool) {
+        const std::size_t width = rows.shape().width();
+        check(H.shape(0) == width && H.shape(1) == width, "H must be width x width");
+        check_length(out.shape(0), chosen.shape(0), "out");
+        return inverse_forms(rows.view, chosen.data(), chosen.shape(0), H.data(), out.data(), pool);
+      },
+      Release(), nb::arg("rows"), nb::arg("chosen"), nb::arg("H").noconvert(),
+      nb::arg("out").noconvert(), nb::arg("pool"),
+      "out_m = <x, H^-1 x> for x the row chosen_m, H overwritten; False if H is not positive "
+      "definite");
   m.def(
       "hessian_product",
       [](const RowsHandle& rows, In<double> h, In<double> v, Out<double> out, Pool& pool) {

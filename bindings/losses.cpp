@@ -1,8 +1,10 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
 
 #include <optional>
 
 #include "common.hpp"
+#include "losses/calibration.hpp"
 #include "losses/pairs.hpp"
 #include "losses/tables.hpp"
 
@@ -31,10 +33,40 @@ void check_lengths(const Loss& loss, const In<double>& p, const Out<double>& l) 
   check_length(l.shape(0), loss.n(), "l");
 }
 
+void check_rows_of_map(const In<double>& f, const In<double>& t, const In<double>& s) {
+  check_length(t.shape(0), f.shape(0), "t");
+  check_length(s.shape(0), f.shape(0), "s");
+}
+
+void bind_calibration(nb::module_& m) {
+  m.def(
+      "fit_sigmoid",
+      [](In<double> f, In<double> t, In<double> s) {
+        check_rows_of_map(f, t, s);
+        const SigmoidMap map = fit_sigmoid(f.data(), t.data(), s.data(), f.shape(0));
+        return std::make_tuple(map.slope, map.offset, map.evaluations);
+      },
+      nb::call_guard<nb::gil_scoped_release>(), nb::arg("f"), nb::arg("t"), nb::arg("s"),
+      "(slope, offset, evaluations) of the log-odds of scores f");
+  m.def(
+      "fit_isotonic",
+      [](In<double> f, In<double> t, In<double> s) {
+        check_rows_of_map(f, t, s);
+        IsotonicMap map;
+        {
+          nb::gil_scoped_release release;
+          map = fit_isotonic(f.data(), t.data(), s.data(), f.shape(0));
+        }
+        return std::make_tuple(give(std::move(map.knots)), give(std::move(map.values)));
+      },
+      nb::arg("f"), nb::arg("t"), nb::arg("s"), "(knots, log-odds) of scores f");
+}
+
 }  // namespace
 
 void bind_losses(nb::module_& m) {
   using Release = nb::call_guard<nb::gil_scoped_release>;
+  bind_calibration(m);
 
   nb::class_<PairLoss>(m, "PairLoss", "Hinge over pairs of rows with different targets.")
       .def("__init__", &make_pair_loss, Release(), nb::arg("target"), nb::arg("query").none(),

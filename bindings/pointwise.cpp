@@ -76,6 +76,28 @@ void bind_sums(nb::class_<Loss>& pointwise) {
           Release(), nb::arg("nu"), nb::arg("s"), nb::arg("p"), nb::arg("dp"), nb::arg("k"),
           nb::arg("pool"), "(slope, curvature) of the rounded loss at p + k dp")
       .def(
+          "slopes_along",
+          [](const Loss& self, In<double> nu, double s, In<double> p, In<double> dp, In<double> ks,
+             Out<double> slopes, Pool& pool) {
+            check_rows(self, nu, "nu");
+            check_line(self, p, dp);
+            check_length(slopes.shape(0), ks.shape(0), "slopes");
+            slopes_along(self.sum, nu.data(), s, p.data(), dp.data(), ks.data(), ks.shape(0),
+                         slopes.data(), pool);
+          },
+          Release(), nb::arg("nu"), nb::arg("s"), nb::arg("p"), nb::arg("dp"), nb::arg("ks"),
+          nb::arg("slopes"), nb::arg("pool"), "The slopes of `along` at several k.")
+      .def(
+          "root_along",
+          [](const Loss& self, In<double> nu, double s, In<double> p, In<double> dp, double small,
+             Pool& pool) {
+            check_rows(self, nu, "nu");
+            check_line(self, p, dp);
+            return root_along(self.sum, nu.data(), s, p.data(), dp.data(), small, pool);
+          },
+          Release(), nb::arg("nu"), nb::arg("s"), nb::arg("p"), nb::arg("dp"), nb::arg("small"),
+          nb::arg("pool"), "k, of either sign, where the slope of the rounded loss is about 0")
+      .def(
           "proximal",
           [](const Loss& self, In<double> nu, double s, In<double> p, Out<double> b, Out<double> h,
              Pool& pool) {

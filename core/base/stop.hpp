@@ -1,6 +1,7 @@
-// A request to end early: by the user (interrupt) or by the clock. Passed to every long loop; there
-// is no global one. Threads other than the caller's read only the flag; the calling thread also
-// looks at the clock and runs `hook`, which lets the embedding language handle its signals.
+// A request to end early: by the user (interrupt), by the clock or by a callback. Passed to every
+// long loop; there is no global one. Threads other than the caller's read only the flag; the
+// calling thread also looks at the clock and runs `hook`, which lets the embedding language handle
+// its signals.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -9,7 +10,7 @@
 
 namespace maxmargin {
 
-enum class StopReason : int { none = 0, interrupted = 1, time = 2 };
+enum class StopReason : int { none = 0, interrupted = 1, time = 2, callback = 3 };
 
 struct Stopped : std::runtime_error {
   Stopped() : std::runtime_error("stopped before the end") {}

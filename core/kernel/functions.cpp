@@ -120,17 +120,24 @@ MAXMARGIN_WIDE_CLONES void row_to_double(const KernelFunction& k, double* produc
   row_from_products(k, products, norm, norms, n, products);
 }
 
-// One point against a block of columns that stays in the first-level cache.
+// One point against a block of columns that stays in the first-level cache; sums stay in registers.
 MAXMARGIN_WIDE_CLONES void narrow_row(const double* x, const double* z, std::size_t stride,
                                       std::size_t n, std::size_t d, double* out) {
-  const double first = x[0];
+  constexpr std::size_t lanes = 32;
+  const std::size_t whole = n - n % lanes;
+  for (std::size_t begin = 0; begin < whole; begin += lanes) {
+    double sums[lanes] = {};
+    for (std::size_t f = 0; f < d; ++f) {
+      const double* column = z + f * stride + begin;
 #pragma omp simd
-  for (std::size_t j = 0; j < n; ++j) out[j] = first * z[j];
-  for (std::size_t f = 1; f < d; ++f) {
-    const double value = x[f];
-    const double* column = z + f * stride;
-#pragma omp simd
-    for (std::size_t j = 0; j < n; ++j) out[j] += value * column[j];
+      for (std::size_t j = 0; j < lanes; ++j) sums[j] += x[f] * column[j];
+    }
+    std::copy_n(sums, lanes, out + begin);
+  }
+  for (std::size_t j = whole; j < n; ++j) {
+    double sum = 0;
+    for (std::size_t f = 0; f < d; ++f) sum += x[f] * z[f * stride + j];
+    out[j] = sum;
   }
 }
 

@@ -74,6 +74,11 @@ void CachedLoops::set_problem(std::size_t k, const PointwiseLoss& loss, std::int
   problems_[k].w = w;
 }
 
+void CachedLoops::leave_out(std::size_t k, const std::uint8_t* bits, std::uint8_t bit) {
+  problems_[k].left_out = bits;
+  problems_[k].bit = bit;
+}
+
 void CachedLoops::set_finished(std::size_t k) {
   Problem& problem = problems_[k];
   problem.finished = true;
@@ -90,6 +95,7 @@ void CachedLoops::set_finished(std::size_t k) {
 template <class Loss, class Entries>
 bool CachedLoops::visit(Problem& problem, const Loss& loss, const PackedRow& row, const Entries& x,
                         Tally& tally) {
+  if (problem.leaves_out(row)) return false;
   const auto [y, t] = seen(loss, problem, row);
   const double u = problem.shares.get(row.id), r = t - y * x.dot(problem.w);
   const double value = loss.value(r), conjugate = loss.conjugate(u);

@@ -14,7 +14,8 @@
 // Several problems (one class against the rest, or several quantiles) share the rows, the cache and
 // the passes. Each has its own loss, w, u and order of visits, and a thread for itself if there is
 // one. Between two calls all u and w are consistent. Everything is a function of the seed and of
-// the order of the calls.
+// the order of the calls. A problem may leave rows out, as if they cost it nothing: so folds of a
+// cross-validation are problems beside each other.
 #pragma once
 #include <array>
 #include <cmath>
@@ -95,6 +96,8 @@ class CachedLoops {
   // the caller's.
   void set_problem(std::size_t k, const PointwiseLoss& loss, std::int32_t positive,
                    DualVariables shares, double* w);
+  // Problem k leaves out the rows that have `bit` in `bits`, which has a byte for each row.
+  void leave_out(std::size_t k, const std::uint8_t* bits, std::uint8_t bit);
   // The paper's rule of eviction in place of ours, for comparisons: one threshold for both sides,
   // the largest projected gradient of the pass, a tenth smaller for every row that is taken while
   // more than nine tenths of the cache is in use.
@@ -152,6 +155,8 @@ class CachedLoops {
     std::int32_t positive = 0;
     DualVariables shares;
     double* w = nullptr;
+    const std::uint8_t* left_out = nullptr;  // by row, if any is
+    std::uint8_t bit = 0;
     double upper, lower;               // rows at a kink with gradients beyond are uninformative
     double least_gap = 0;              // rows of a smooth loss with less of the gap are, too
     std::vector<std::uint32_t> order;  // slots; those before `cursor` were visited this round
@@ -164,6 +169,8 @@ class CachedLoops {
     std::vector<double> lost;  // by w to rounding, in a gap check
     Random random{0};
     bool finished = false;
+
+    bool leaves_out(const PackedRow& row) const { return left_out && (left_out[row.id] & bit); }
   };
 
   // A row as a problem sees it.

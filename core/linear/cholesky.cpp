@@ -75,25 +75,6 @@ void subtract_products(const Panels<double>& A, std::size_t size, std::size_t gr
     }
 }
 
-bool factor(double* H, std::size_t d, Pool& pool) {
-  double* memory = pool.scratch(Panels<double>::doubles(kBlock, d));
-  for (std::size_t begin = 0; begin < d; begin += kBlock) {
-    const std::size_t size = std::min(kBlock, d - begin), end = begin + size;
-    if (!factor_block(H + begin * d + begin, d, size)) return false;
-    if (end == d) break;
-    const Panels<double> A(memory, kBlock, d - end);
-    const std::size_t tasks = pieces(A.count(), 4);
-    pool.run(tasks, [&](std::size_t task) {
-      const Range range = part_of(A.count(), tasks, task);
-      for (std::size_t panel = range.begin; panel < range.end; ++panel)
-        finish_rows(H, d, begin, size, A, panel);
-    });
-    pool.run((A.count() + kGroup - 1) / kGroup,
-             [&](std::size_t group) { subtract_products(A, size, group, H + end * d + end, d); });
-  }
-  return true;
-}
-
 MAXMARGIN_CLONES void solve_triangles(const double* L, std::size_t d, double* b) {
   for (std::size_t i = 0; i < d; ++i) {
     const double* row = L + i * d;
@@ -112,8 +93,27 @@ MAXMARGIN_CLONES void solve_triangles(const double* L, std::size_t d, double* b)
 
 }  // namespace
 
+bool cholesky_factor(double* H, std::size_t d, Pool& pool) {
+  double* memory = pool.scratch(Panels<double>::doubles(kBlock, d));
+  for (std::size_t begin = 0; begin < d; begin += kBlock) {
+    const std::size_t size = std::min(kBlock, d - begin), end = begin + size;
+    if (!factor_block(H + begin * d + begin, d, size)) return false;
+    if (end == d) break;
+    const Panels<double> A(memory, kBlock, d - end);
+    const std::size_t tasks = pieces(A.count(), 4);
+    pool.run(tasks, [&](std::size_t task) {
+      const Range range = part_of(A.count(), tasks, task);
+      for (std::size_t panel = range.begin; panel < range.end; ++panel)
+        finish_rows(H, d, begin, size, A, panel);
+    });
+    pool.run((A.count() + kGroup - 1) / kGroup,
+             [&](std::size_t group) { subtract_products(A, size, group, H + end * d + end, d); });
+  }
+  return true;
+}
+
 bool cholesky_solve(double* H, std::size_t d, double* b, Pool& pool) {
-  if (!factor(H, d, pool)) return false;
+  if (!cholesky_factor(H, d, pool)) return false;
   solve_triangles(H, d, b);
   return true;
 }

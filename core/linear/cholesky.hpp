@@ -12,4 +12,7 @@ namespace maxmargin {
 // positive definite to working precision.
 bool cholesky_solve(double* H, std::size_t d, double* b, Pool& pool);
 
+// The factor alone: L L^T = H, in the lower triangle.
+bool cholesky_factor(double* H, std::size_t d, Pool& pool);
+
 }  // namespace maxmargin

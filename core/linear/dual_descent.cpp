@@ -8,13 +8,13 @@
 #include "base/check.hpp"
 #include "base/portable.hpp"
 #include "base/random.hpp"
+#include "linear/dual_state.hpp"
 #include "rows/single_row.hpp"
 
 namespace maxmargin {
 
 namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kUnknown = -1;
 constexpr std::size_t kPollEntries = 1 << 18;  // non-zeros between two looks at the stop flag
 // Visits ahead of which a row's state, and then its entries, are asked for.
 constexpr std::size_t kStateAhead = 8, kEntriesAhead = 4;
@@ -40,17 +40,6 @@ constexpr const char* kOverflow =
     "the features are too large for float64: sums of their squares overflow. Scale the features or "
     "lower C";
 
-// What a visit needs to know of a row, side by side: rows are visited in random order, and every
-// array apart would be another wait for memory.
-struct MarginState {
-  double u, q;
-  double s;       // c_i ||x_i||^2, kUnknown before the first visit
-  double anchor;  // u_i where the direction of the next extrapolation begins
-};
-struct ResidualState : MarginState {
-  double t;
-};
-
 template <class Loss>
 class Descent final : public DualDescent {
  public:
@@ -62,16 +51,7 @@ class Descent final : public DualDescent {
   std::size_t active() const override { return active_; }
 
  private:
-  using State = std::conditional_t<Loss::kOnMargins, MarginState, ResidualState>;
-  static MAXMARGIN_INLINE double target_of(const State& row) {
-    if constexpr (Loss::kOnMargins)
-      return Loss::target();
-    else
-      return row.t;
-  }
-  static MAXMARGIN_INLINE double residual_of(const State& row, double p) {
-    return target_of(row) - (Loss::kOnMargins && row.q < 0 ? -p : p);
-  }
+  using State = DualState<Loss>;
   // Where an extrapolation of k takes u_i before it is clipped.
   static double trial_of(const State& row, double k) { return row.u + k * (row.u - row.anchor); }
 
@@ -124,10 +104,9 @@ Descent<Loss>::Descent(const Rows& rows, const Loss& loss, const PointwiseSum& s
   wanted_.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
     State& row = state_[i];
-    row.u = u0 ? loss.clip(u0[i]) : 0.0;
+    const double u = u0 ? loss.clip(u0[i]) : 0.0;
+    row.move(u, dual_point(loss, u));
     row.q = sum.q[i];
-    row.s = kUnknown;
-    row.anchor = 0;
     if constexpr (!Loss::kOnMargins) row.t = sum.t[i];
     order_[active_] = static_cast<std::uint32_t>(i);
     active_ += sum.q[i] != 0;  // of weight zero: it never counts
@@ -154,7 +133,7 @@ bool Descent<Loss>::know_norm(const View& rows, std::size_t i, double r, Epoch& 
   if (row.s > 0) return true;
   const double u = loss_.slope(r);
   epoch.rise += cost * ((u - row.u) * r - (loss_.conjugate(u) - loss_.conjugate(row.u)));
-  row.u = u;
+  row.move(u, dual_point(loss_, u));
   return false;
 }
 
@@ -175,8 +154,8 @@ DualDescent::Epoch Descent<Loss>::visit(const View& rows, Stop* stop) {
     const std::size_t i = order[k];
     State& row = state_[i];
     const double u = row.u, cost = std::fabs(row.q);
-    const double r = residual_of(row, row_dot(rows, i, w_));
-    const DualPoint at = dual_point(loss_, u);
+    const double r = row.residual(row_dot(rows, i, w_));
+    const DualPoint at = row.point(loss_);
     const Interval G{at.slopes.low - r, at.slopes.high - r};
     epoch.gap += cost * (loss_.value(r) - u * r + at.conjugate);
     epoch.entries += rows.entries(i) + 1;
@@ -191,8 +170,8 @@ DualDescent::Epoch Descent<Loss>::visit(const View& rows, Stop* stop) {
     if (projected != 0) {
       const DualStep to = dual_step(loss_, r, u, row.s, at);
       const double change = to.u - u;
-      row.u = to.u;
-      epoch.rise += cost * (change * (r - 0.5 * change * row.s) - (to.conjugate - at.conjugate));
+      epoch.rise += cost * (change * (r - 0.5 * change * row.s) - (to.at.conjugate - at.conjugate));
+      row.move(to.u, to.at);
       row_add(rows, i, change * row.q, w_);
     }
     if (epoch.entries - polled > kPollEntries) {
@@ -248,7 +227,7 @@ double Descent<Loss>::best_step() const {
     if (du == 0) continue;
     const Interval ends = loss_.conjugate_slope(row.u);
     const double bent = du > 0 ? ends.high : ends.low, bend = loss_.curvature(row.u);
-    slope += cost * du * (target_of(row) - (std::isfinite(bent) ? bent : 0.0));
+    slope += cost * du * (row.target() - (std::isfinite(bent) ? bent : 0.0));
     curvature += std::isfinite(bend) ? cost * bend * du * du : 0.0;
   }
   for (std::size_t j = 0; j < anchor_w_.size(); ++j) {
@@ -281,7 +260,10 @@ void Descent<Loss>::move_to_trial(double k) {
   for (std::size_t m = 0; m < reach_; ++m) {
     State& row = state_[reached(m)];
     const double u = row.u;
-    row.u = loss_.clip(trial_of(row, k));
+    if (u != row.anchor) {
+      const double next = loss_.clip(trial_of(row, k));
+      row.move(next, dual_point(loss_, next));
+    }
     row.anchor = u;
   }
   std::copy_n(w_, anchor_w_.size(), anchor_w_.data());
@@ -304,7 +286,7 @@ double Descent<Loss>::rise_at(const View& rows, double k, Stop* stop) {
     if (row.u == row.anchor) continue;
     const double free = trial_of(row, k), u = loss_.clip(free);
     rise += std::fabs(row.q) *
-            ((u - row.u) * target_of(row) - (loss_.conjugate(u) - loss_.conjugate(row.u)));
+            ((u - row.u) * row.target() - (loss_.conjugate(u) - loss_.conjugate(row.u)));
     if (u == free) continue;
     row_add(rows, i, (u - free) * row.q, trial_w_.data());
     entries += rows.entries(i) + 1;
@@ -326,8 +308,8 @@ DualDescent::Sums Descent<Loss>::check_gap(const double* p, Pool& pool) {
     Sums part;
     for (std::size_t i = range.begin; i < range.end; ++i) {
       const State& row = state_[i];
-      const double cost = std::fabs(row.q), r = residual_of(row, p[i]);
-      const double linear = target_of(row) * row.u, conjugate = loss_.conjugate(row.u);
+      const double cost = std::fabs(row.q), r = row.residual(p[i]);
+      const double linear = row.target() * row.u, conjugate = loss_.conjugate(row.u);
       const Interval slopes = loss_.conjugate_slope(row.u);
       part.dual.value += cost * (linear - conjugate);
       part.dual.size += cost * (std::fabs(linear) + std::fabs(conjugate));

@@ -68,7 +68,7 @@ void CachedLoops::check_rows(RowAt row_at, Range range, const Line& line, double
     with_loss(format_, problem.loss, [&](const auto& loss, auto access) {
       for (std::size_t r = range.begin; r < range.end; ++r) {
         const PackedRow* row = row_at(r);
-        if (!row) continue;
+        if (!row || problem.leaves_out(*row)) continue;
         const auto x = access(*row);
         const auto [y, t] = seen(loss, problem, *row);
         const double to = y * x.dot(line.to[k]), from = y * x.dot(line.from[k]);

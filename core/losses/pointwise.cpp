@@ -1,5 +1,6 @@
 #include "losses/pointwise.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/check.hpp"
@@ -8,6 +9,8 @@
 namespace maxmargin {
 
 namespace {
+
+constexpr int kMostTries = 200;  // of a root in one variable
 
 // ---------------------------------------------------------------- loops over one range of rows
 
@@ -77,6 +80,41 @@ MAXMARGIN_INLINE Proximal proximal_range(const Loss& f, const double* q, const d
   return {value, {dual, size}, static_cast<std::size_t>(inner)};
 }
 
+// The same two of a smooth loss with logarithms, not rounded: u is the slope at r, where
+// f*(u) = u r - f(r).
+template <class Loss>
+MAXMARGIN_INLINE Along smooth_along_range(const Loss& f, const double* q, const double* t,
+                                          const double* p, const double* dp, double k,
+                                          Range range) {
+  double slope = 0, curvature = 0;
+#pragma omp simd reduction(+ : slope, curvature)
+  for (std::size_t i = range.begin; i < range.end; ++i) {
+    const double u = f.slope(residual(f, q[i], t, i, p[i] + k * dp[i]));
+    slope -= q[i] * dp[i] * u;
+    curvature += std::fabs(q[i]) * dp[i] * dp[i] / f.curvature(u);
+  }
+  return {slope, curvature};
+}
+template <class Loss>
+MAXMARGIN_INLINE Proximal smooth_proximal_range(const Loss& f, const double* q, const double* t,
+                                                const double* p, Range range, double* b,
+                                                double* h) {
+  double value = 0, dual = 0, size = 0, inner = 0;
+#pragma omp simd reduction(+ : value, dual, size, inner)
+  for (std::size_t i = range.begin; i < range.end; ++i) {
+    const double cost = std::fabs(q[i]), r = residual(f, q[i], t, i, p[i]);
+    const double own = f.value(r), u = f.slope(r), linear = target(f, t, i) * u;
+    const double bend = cost / f.curvature(u);
+    value += cost * own;
+    dual += cost * (linear - (u * r - own));
+    size += cost * (std::fabs(linear) + std::fabs(u * r) + own);
+    inner += bend > 0 ? 1.0 : 0.0;
+    b[i] = q[i] * u;
+    h[i] = bend;
+  }
+  return {value, {dual, size}, static_cast<std::size_t>(inner)};
+}
+
 template <class Loss>
 MAXMARGIN_INLINE DualSum dual_range(const Loss& f, const double* q, const double* t,
                                     const double* u, Range range) {
@@ -104,11 +142,15 @@ MAXMARGIN_INLINE DualSum dual_range(const Loss& f, const double* q, const double
   MAXMARGIN_CLONES Along along_part(const Loss& f, const double* q, const double* t,               \
                                     const double* nu, double s, const double* p, const double* dp, \
                                     double k, Range range) {                                       \
+    if constexpr (Loss::kVisitLogarithms > 0)                                                      \
+      if (s == 0) return smooth_along_range(f, q, t, p, dp, k, range);                             \
     return along_range(f, q, t, nu, s, p, dp, k, range);                                           \
   }                                                                                                \
   MAXMARGIN_CLONES Proximal proximal_part(const Loss& f, const double* q, const double* t,         \
                                           const double* nu, double s, const double* p,             \
                                           Range range, double* b, double* h) {                     \
+    if constexpr (Loss::kVisitLogarithms > 0)                                                      \
+      if (s == 0) return smooth_proximal_range(f, q, t, p, range, b, h);                           \
     return proximal_range(f, q, t, nu, s, p, range, b, h);                                         \
   }                                                                                                \
   MAXMARGIN_CLONES DualSum dual_part(const Loss& f, const double* q, const double* t,              \
@@ -209,6 +251,47 @@ Along along(const PointwiseSum& sum, const double* nu, double s, const double* p
   return sum_rows<Along>(sum, pool, [&](const auto& f, Range range) {
     return along_part(f, sum.q, sum.t, nu, s, p, dp, k, range);
   });
+}
+
+void slopes_along(const PointwiseSum& sum, const double* nu, double s, const double* p,
+                  const double* dp, const double* ks, std::size_t count, double* slopes,
+                  Pool& pool) {
+  const std::size_t parts = pieces(sum.n);
+  std::vector<double> found(parts * count);
+  std::visit(
+      [&](const auto& f) {
+        pool.run(parts, [&](std::size_t part) {
+          const Range range = part_of(sum.n, parts, part);
+          for (std::size_t j = 0; j < count; ++j)
+            found[part * count + j] = along_part(f, sum.q, sum.t, nu, s, p, dp, ks[j], range).slope;
+        });
+      },
+      sum.loss);
+  std::fill_n(slopes, count, 0.0);
+  for (std::size_t part = 0; part < parts; ++part)
+    for (std::size_t j = 0; j < count; ++j) slopes[j] += found[part * count + j];
+}
+
+double root_along(const PointwiseSum& sum, const double* nu, double s, const double* p,
+                  const double* dp, double small, Pool& pool) {
+  double k = 0, low = -kUnbounded, high = kUnbounded, stride = 1;
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    const Along at = along(sum, nu, s, p, dp, k, pool);
+    if (std::fabs(at.slope) <= small) break;
+    (at.slope > 0 ? high : low) = k;
+    double next = k - at.slope / at.curvature;
+    if (!(at.curvature > 0 && next > low && next < high)) {
+      if (std::isfinite(low) && std::isfinite(high)) {
+        next = 0.5 * (low + high);
+      } else {
+        next = k - std::copysign(stride, at.slope);
+        stride *= 2;
+      }
+    }
+    if (next == k || next == low || next == high) break;
+    k = next;
+  }
+  return k;
 }
 
 Proximal proximal(const PointwiseSum& sum, const double* nu, double s, const double* p, double* b,

@@ -74,6 +74,16 @@ struct Along {
 Along along(const PointwiseSum& sum, const double* nu, double s, const double* p, const double* dp,
             double k, Pool& pool);
 
+// Its slopes at several steps: rows come into a cache once for all of them.
+void slopes_along(const PointwiseSum& sum, const double* nu, double s, const double* p,
+                  const double* dp, const double* ks, std::size_t count, double* slopes,
+                  Pool& pool);
+
+// A step k, of either sign, at which that slope is at most `small` from 0, by Newton's method from
+// k = 0 inside a bracket; where steps outrun what float64 tells apart, the last k.
+double root_along(const PointwiseSum& sum, const double* nu, double s, const double* p,
+                  const double* dp, double small, Pool& pool);
+
 struct Proximal {
   double value = 0;       // R(p), not rounded
   DualSum dual;           // at the maximising u

@@ -38,7 +38,12 @@ class WeightedDegree : public FeatureMap {
   double score_letters(const std::uint8_t* text, const double* w) const;
   void add_at(const std::uint8_t* const* texts, std::size_t n, const double* v,
               std::size_t position, std::size_t depth, std::vector<double>& table, double* a) const;
-  void fill_table(const double* w, std::size_t position, std::size_t depth, double* table) const;
+  const double* fill_table(const double* w, std::size_t position, std::size_t depth, double* room,
+                           double* other) const;
+  std::vector<std::uint8_t> codes_by_position(const std::uint8_t* const* texts, std::size_t n,
+                                              Range positions) const;
+  void score_group(const std::uint8_t* const* texts, std::size_t n, const double* w,
+                   Range positions, std::size_t depth, double* sums) const;
   void score_chunk(const std::uint8_t* const* texts, std::size_t n, const double* w, double* scores,
                    Pool& pool) const;
 

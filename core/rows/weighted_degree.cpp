@@ -6,88 +6,158 @@
 //
 // For words of m letters that sum is a table of A^m numbers, made once for all strings. It stays in
 // a second-level cache, where single strings would read all over w. Longer substrings are looked
-// up. Sums go in the same order whatever m is. Strings with letters that are not in the alphabet
-// are scored one by one.
+// up. A thread takes a group of positions, for which it writes down the letters by position. Sums
+// go in the same order whatever m is and however many strings there are. Strings with letters that
+// are not in the alphabet are scored one by one.
 //
 // The other product goes the way back: at each position numbers are added up by words of m letters,
 // and the sums of longer words are those of shorter ones.
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/clones.hpp"
 #include "rows/features.hpp"
 
 namespace maxmargin {
 
 namespace {
 
-constexpr std::size_t kTablePositions = 8;     // tables made at a time
+constexpr std::size_t kGroup = 16;             // positions of a task, at least
 constexpr std::size_t kMostTable = 1u << 17;   // numbers of a table
+constexpr std::size_t kReadInOrder = 16;       // numbers of w, in the time of a look anywhere in it
 constexpr std::size_t kChunkRows = 1u << 15;   // strings scored with the same tables
-constexpr std::size_t kRowsPerTask = 1u << 9;  // whose letters and scores stay in a cache, too
+constexpr std::size_t kRowsPerTask = 1u << 9;  // whose letters are looked at
+constexpr std::size_t kFewLetters = 1u << 16;  // read before a second thread has started
+
+// The table of words that are a letter longer. DNA has four of them, which fill a register.
+MAXMARGIN_CLONES void add_level(const double* shorter, const double* level, double value,
+                                std::size_t words, std::size_t letters, double* longer) {
+  if (letters == 4) {
+    for (std::size_t word = 0; word < words; ++word)
+      for (std::size_t letter = 0; letter < 4; ++letter)
+        longer[4 * word + letter] = shorter[word] + value * level[4 * word + letter];
+    return;
+  }
+  for (std::size_t word = 0; word < words; ++word)
+    for (std::size_t letter = 0; letter < letters; ++letter)
+      longer[word * letters + letter] = shorter[word] + value * level[word * letters + letter];
+}
+
+// Each word without its first letter and with one more; `leading` is the place value of the first.
+MAXMARGIN_CLONES void roll_words(std::uint32_t* words, const std::uint8_t* left,
+                                 const std::uint8_t* entered, std::size_t n, std::uint32_t letters,
+                                 std::uint32_t leading) {
+#pragma omp simd
+  for (std::size_t r = 0; r < n; ++r)
+    words[r] = (words[r] - leading * left[r]) * letters + entered[r];
+}
+
+MAXMARGIN_CLONES void add_from_table(const double* table, const std::uint32_t* words, std::size_t n,
+                                     double* sums) {
+#pragma omp simd
+  for (std::size_t r = 0; r < n; ++r) sums[r] += table[words[r]];
+}
+
+// What is looked up in w for words longer than those of the table, of one length after the other.
+struct Longer {
+  const double* const* levels;
+  const double* values;
+  std::size_t count;
+};
+
+// The same with longer words, whose letters are codes[0], codes[n], ... of the first string.
+MAXMARGIN_CLONES void add_longer(const double* table, const std::uint32_t* words,
+                                 const std::uint8_t* codes, std::size_t n, std::size_t letters,
+                                 const Longer& longer, double* sums) {
+  for (std::size_t r = 0; r < n; ++r) {
+    std::size_t word = words[r];
+    double sum = table[word];
+    for (std::size_t k = 0; k < longer.count; ++k) {
+      word = word * letters + codes[k * n + r];
+      sum += longer.values[k] * longer.levels[k][word];
+    }
+    sums[r] += sum;
+  }
+}
 
 }  // namespace
 
-// T_p of all words of `depth` letters: each level from the one before, from its end to its start,
-// so that one array will do.
-void WeightedDegree::fill_table(const double* w, std::size_t position, std::size_t depth,
-                                double* table) const {
-  table[0] = 0;
+// T_p of all words of `depth` letters, from two arrays with room for them; in one of these.
+const double* WeightedDegree::fill_table(const double* w, std::size_t position, std::size_t depth,
+                                         double* room, double* other) const {
+  room[0] = 0;
   for (std::size_t k = 0; k < depth; ++k) {
-    const double* level = w + offset_[k] + position * size_[k];
-    for (std::size_t word = size_[k] / letters_; word-- > 0;) {
-      const double sum = table[word];
-      for (std::size_t letter = letters_; letter-- > 0;)
-        table[word * letters_ + letter] = sum + value_[k] * level[word * letters_ + letter];
+    add_level(room, w + offset_[k] + position * size_[k], value_[k], size_[k] / letters_, letters_,
+              other);
+    std::swap(room, other);
+  }
+  return room;
+}
+
+// The letters of the strings as numbers, position by position.
+std::vector<std::uint8_t> WeightedDegree::codes_by_position(const std::uint8_t* const* texts,
+                                                            std::size_t n, Range positions) const {
+  constexpr std::size_t line = 64;  // strings whose letters at a position fill a cache line
+  const std::size_t count = positions.end - positions.begin;
+  std::vector<std::uint8_t> codes(count * n);
+  for (std::size_t first = 0; first < n; first += line)
+    for (std::size_t r = first; r < std::min(first + line, n); ++r) {
+      const std::uint8_t* text = texts[r] + positions.begin;
+      for (std::size_t p = 0; p < count; ++p)
+        codes[p * n + r] = static_cast<std::uint8_t>(code_of_[text[p]]);
     }
+  return codes;
+}
+
+void WeightedDegree::score_group(const std::uint8_t* const* texts, std::size_t n, const double* w,
+                                 Range positions, std::size_t depth, double* sums) const {
+  const std::vector<std::uint8_t> codes =
+      codes_by_position(texts, n, {positions.begin, std::min(positions.end + degree_, length_)});
+  const std::size_t room = depth > 0 ? size_[depth - 1] : 1;
+  std::vector<double> tables(2 * room);
+  std::vector<std::uint32_t> words(n);  // by row: the letters at a position that the table covers
+  std::vector<const double*> levels(degree_);
+  const auto letters = static_cast<std::uint32_t>(letters_);
+  for (std::size_t p = positions.begin; p < positions.end; ++p) {
+    const std::size_t most = std::min(degree_, length_ - p), in_table = std::min(depth, most);
+    const double* table = fill_table(w, p, in_table, tables.data(), tables.data() + room);
+    const std::uint8_t* at = codes.data() + (p - positions.begin) * n;
+    if (p > positions.begin && in_table == depth && depth > 0) {
+      roll_words(words.data(), at - n, at + (depth - 1) * n, n, letters,
+                 static_cast<std::uint32_t>(room / letters_));
+    } else {
+      std::fill(words.begin(), words.end(), 0);
+      for (std::size_t k = 0; k < in_table; ++k)
+        for (std::size_t r = 0; r < n; ++r) words[r] = words[r] * letters + at[k * n + r];
+    }
+    if (in_table == most) {
+      add_from_table(table, words.data(), n, sums);
+      continue;
+    }
+    for (std::size_t k = in_table; k < most; ++k) levels[k] = w + offset_[k] + p * size_[k];
+    add_longer(table, words.data(), at + in_table * n, n, letters_,
+               Longer{&levels[in_table], &value_[in_table], most - in_table}, sums);
   }
 }
 
 void WeightedDegree::score_chunk(const std::uint8_t* const* texts, std::size_t n, const double* w,
                                  double* scores, Pool& pool) const {
-  // a table costs about as much as a look at each of its numbers
   std::size_t depth = 0;
-  while (depth < degree_ && size_[depth] <= std::min(2 * n, kMostTable)) ++depth;
-  const std::size_t table_size = depth > 0 ? size_[depth - 1] : 1;
-  std::vector<double> tables(kTablePositions * table_size);
-  std::vector<std::size_t> words(n);  // by row: the letters at a position that the table covers
-  const std::size_t parts = pieces(n, kRowsPerTask);
-  for (std::size_t first = 0; first < length_; first += kTablePositions) {
-    const std::size_t last = std::min(first + kTablePositions, length_);
-    pool.run(last - first, [&](std::size_t t) {
-      fill_table(w, first + t, std::min(depth, length_ - first - t), &tables[t * table_size]);
-    });
-    pool.run(parts, [&](std::size_t part) {
-      const Range range = part_of(n, parts, part);
-      for (std::size_t p = first; p < last; ++p) {
-        const std::size_t most = std::min(degree_, length_ - p), in_table = std::min(depth, most);
-        const double* table = &tables[(p - first) * table_size];
-        const std::size_t letters = letters_,
-                          leading = in_table > 0 ? size_[in_table - 1] / letters : 0;
-        const bool rolls = p > 0 && in_table == depth && depth > 0;
-        for (std::size_t r = range.begin; r < range.end; ++r) {
-          const std::uint8_t* text = texts[r] + p;
-          const auto code = [&](std::size_t k) {
-            return static_cast<std::size_t>(code_of_[text[k]]);
-          };
-          std::size_t word = 0;
-          if (rolls)  // the word before this one, without its first letter
-            word = (words[r] - leading * static_cast<std::size_t>(code_of_[text[-1]])) * letters +
-                   code(in_table - 1);
-          else
-            for (std::size_t k = 0; k < in_table; ++k) word = word * letters + code(k);
-          words[r] = word;
-          double sum = table[word];
-          for (std::size_t k = in_table; k < most; ++k) {
-            word = word * letters + code(k);
-            sum += value_[k] * w[offset_[k] + p * size_[k] + word];
-          }
-          scores[r] += sum;
-        }
-      }
-    });
-  }
+  while (depth < degree_ && size_[depth] <= std::min(kReadInOrder * n, kMostTable)) ++depth;
+  const std::size_t groups = pieces(length_, kGroup);
+  std::vector<double> sums(groups * n);
+  const auto score_one = [&](std::size_t group) {
+    score_group(texts, n, w, part_of(length_, groups, group), depth, &sums[group * n]);
+  };
+  if (n * length_ <= kFewLetters)
+    for (std::size_t group = 0; group < groups; ++group) score_one(group);
+  else
+    pool.run(groups, score_one);
+  for (std::size_t group = 0; group < groups; ++group)
+    for (std::size_t r = 0; r < n; ++r) scores[r] += sums[group * n + r];
 }
 
 bool WeightedDegree::has_unknown(const std::uint8_t* text) const {

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <numeric>
 #include <set>
 #include <stdexcept>
@@ -5,6 +6,7 @@
 
 #include "base/array.hpp"
 #include "base/checksum.hpp"
+#include "base/exponential.hpp"
 #include "base/parallel.hpp"
 #include "base/random.hpp"
 #include "tests/testing.hpp"
@@ -97,4 +99,12 @@ TEST(an_array_keeps_what_it_has_when_it_grows_and_shrinks) {
   CHECK(numbers.size() == 2);
   CHECK(numbers[1] == 1);
   CHECK_THROWS(std::bad_alloc, Array<double>(static_cast<std::size_t>(-1) / 4));
+}
+
+TEST(exponentials_and_logarithms_without_calls_are_those_of_the_library) {
+  for (double x = 0; x > -760; x -= 0.0137) {
+    const double e = std::exp(x), own = exp_of_negative(x);
+    CHECK(x < -708 ? own == 0 : std::fabs(own - e) <= 1e-15 * e);
+    CHECK(std::fabs(log_one_plus(own) - std::log1p(own)) <= 1e-15 * own);
+  }
 }

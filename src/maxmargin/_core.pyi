@@ -26,6 +26,8 @@ class StopReason(enum.Enum):
 
     time = 2
 
+    callback = 3
+
 class Flag:
     """A word from one thread to another."""
 
@@ -34,13 +36,13 @@ class Flag:
     def set(self, value: bool) -> None: ...
 
 class Stop:
-    """A request to end early, by the user or by the clock."""
+    """A request to end early, by the user, the clock or a callback."""
 
     def __init__(self) -> None: ...
 
     def set_deadline(self, seconds_from_now: float) -> None: ...
 
-    def interrupt(self) -> None: ...
+    def interrupt(self, reason: StopReason = StopReason.interrupted) -> None: ...
 
     def poll(self) -> bool: ...
 
@@ -192,6 +194,11 @@ def gram_steps_per_row(arg: Rows, /) -> float: ...
 def cholesky_solve(H: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], b: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], pool: Pool) -> bool:
     """b <- H^-1 b, H overwritten; False if H is not positive definite"""
 
+def inverse_forms(rows: Rows, chosen: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], H: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], pool: Pool) -> bool:
+    """
+    out_m = <x, H^-1 x> for x the row chosen_m, H overwritten; False if H is not positive definite
+    """
+
 def hessian_product(rows: Rows, h: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], v: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], pool: Pool) -> None:
     """out = sum_i h_i <x_i, v> x_i"""
 
@@ -329,6 +336,9 @@ class CachedLoops:
 
     def set_problem(self, k: int, positive: int, alpha: object, w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], loss: str = 'hinge', x: float = 0.0) -> None: ...
 
+    def leave_out(self, k: int, bits: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], fold: int) -> None:
+        """Problem k leaves out the rows whose byte has the bit of this fold"""
+
     def set_finished(self, arg: int, /) -> None: ...
 
     def evict_as_the_paper(self) -> None: ...
@@ -378,6 +388,12 @@ class CachedLoops:
 
     line: Final[list[float]] = ...
     """(arg: object, /) -> list[float]"""
+
+def fit_sigmoid(f: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], t: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], s: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[float, float, int]:
+    """(slope, offset, evaluations) of the log-odds of scores f"""
+
+def fit_isotonic(f: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], t: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], s: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
+    """(knots, log-odds) of scores f"""
 
 class PairLoss:
     """Hinge over pairs of rows with different targets."""
@@ -483,6 +499,12 @@ class Pointwise:
 
     def along(self, nu: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], s: float, p: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], dp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: float, pool: Pool) -> tuple[float, float]:
         """(slope, curvature) of the rounded loss at p + k dp"""
+
+    def slopes_along(self, nu: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], s: float, p: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], dp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], ks: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], slopes: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], pool: Pool) -> None:
+        """The slopes of `along` at several k."""
+
+    def root_along(self, nu: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], s: float, p: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], dp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], small: float, pool: Pool) -> float:
+        """k, of either sign, where the slope of the rounded loss is about 0"""
 
     def proximal(self, nu: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], s: float, p: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], h: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], pool: Pool) -> tuple[float, float, float, int]:
         """(loss, dual sum, its size, rows with curvature); fills b and h"""
@@ -706,3 +728,13 @@ class LossShape:
 
     @property
     def bend_above(self) -> float: ...
+
+def add_kernel_sums(function: KernelFunction, products: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], row_norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], column_norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], positive: int, sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+    """
+    sums[r] += sum_c beta[c] k_rc, over the positive beta, which come first, and the others
+    """
+
+def add_symmetric_sums(function: KernelFunction, products: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], row: int, column: int, norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], positive: int, sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+    """
+    The same for a tile right of the diagonal, and its mirror image: sums[0], and sums[1]
+    """

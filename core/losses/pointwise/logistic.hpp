@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/exponential.hpp"
 #include "losses/pointwise/residual.hpp"
 
 namespace maxmargin {
@@ -10,14 +11,14 @@ namespace maxmargin {
 struct Logistic {
   static constexpr bool kOnMargins = true;
   static constexpr bool kPiecewiseLinear = false;
-  static constexpr double kVisitLogarithms = 100;
+  static constexpr double kVisitLogarithms = 60;
   static constexpr double target() { return 0; }
 
   MAXMARGIN_INLINE double value(double r) const {
-    return std::max(r, 0.0) + std::log1p(std::exp(-std::fabs(r)));
+    return std::max(r, 0.0) + log_one_plus(exp_of_negative(-std::fabs(r)));
   }
   MAXMARGIN_INLINE double slope(double r) const {
-    const double e = std::exp(-std::fabs(r));
+    const double e = exp_of_negative(-std::fabs(r));
     return (r > 0 ? 1.0 : e) / (1 + e);
   }
   MAXMARGIN_INLINE double conjugate(double u) const {
@@ -40,18 +41,21 @@ struct Logistic {
   MAXMARGIN_INLINE double clip(double u) const { return std::min(std::max(u, 0.0), 1.0); }
 
   MAXMARGIN_INLINE double step(double r, double u, double s) const {
-    return s == 0 ? slope(r) : step_from(u > 0 && u < 1 ? logit(u) : r, r, u, s).u;
+    if (s == 0) return slope(r);
+    const bool is_inside = u > 0 && u < 1;
+    return step_from(is_inside ? logit(u) : r, is_inside ? u : slope(r), r, u, s).u;
   }
-  // The root of g(x) = x - r + s (slope(x) - u) in x = logit(u'), by Newton's method from x. g
-  // increases, with its root between r - s (1 - u) and r + s u. There f*(u') = u' x - f(x).
-  MAXMARGIN_INLINE DualStep step_from(double x, double r, double u, double s) const {
-    double low = r - s * (1 - u), high = r + s * u;
-    x = std::min(std::max(x, low), high);
-    double e = std::exp(-std::fabs(x)), share = (x > 0 ? 1.0 : e) / (1 + e);
+  // The root of g(x) = x - r + s (slope(x) - u) in x = logit(u'), by Halley's method from x, of
+  // which the slope is known. g increases, with its root between r - s (1 - u) and r + s u. There
+  // f*(u') = u' x - f(x).
+  MAXMARGIN_INLINE DualStep step_from(double x, double share, double r, double u, double s) const {
+    double low = r - s * (1 - u), high = r + s * u, e = 0;
+    if (x < low || x > high) share = slope(x = x < low ? low : high);
     for (int k = 0; k < kMostSteps; ++k) {
-      const double g = x - r + s * (share - u);
+      const double g = x - r + s * (share - u), bend = s * share * (1 - share);
       (g < 0 ? low : high) = x;
-      const double guess = x - g / (1 + s * share * (1 - share));
+      const double slope_of_g = 1 + bend, third = 0.5 * bend * (1 - 2 * share) / slope_of_g;
+      const double guess = x - g / (slope_of_g - g * third);
       const bool is_inside = guess > low && guess < high;
       const double next = is_inside ? guess : 0.5 * (low + high);
       const double change = std::fabs(next - x) / (1 + std::fabs(x));
@@ -60,14 +64,18 @@ struct Logistic {
       share = (x > 0 ? 1.0 : e) / (1 + e);
       if (change <= (is_inside ? kNearly : kPrecision)) break;
     }
-    return {share, share * x - std::max(x, 0.0) - std::log1p(e)};
+    return {share, point_at(x, share, e)};
   }
 
  private:
   static constexpr int kMostSteps = 60;
   static constexpr double kPrecision = 1e-9;
-  static constexpr double kNearly = 1e-5;  // Newton's next step would be about its square
+  static constexpr double kNearly = 0.01;  // what is left is about a tenth of its cube
   MAXMARGIN_INLINE double logit(double u) const { return std::log(u) - std::log1p(-u); }
+  MAXMARGIN_INLINE DualPoint point_at(double x, double share, double e) const {
+    if (share <= 0 || share >= 1) return {conjugate_slope(share), 0.0};
+    return {{x, x}, share * x - std::max(x, 0.0) - log_one_plus(e)};
+  }
 };
 
 MAXMARGIN_INLINE DualPoint dual_point(const Logistic& f, double u) {
@@ -77,7 +85,8 @@ MAXMARGIN_INLINE DualPoint dual_point(const Logistic& f, double u) {
 }
 MAXMARGIN_INLINE DualStep dual_step(const Logistic& f, double r, double u, double s,
                                     const DualPoint& at) {
-  return f.step_from(u > 0 && u < 1 ? at.slopes.low : r, r, u, s);
+  const bool is_inside = u > 0 && u < 1;
+  return f.step_from(is_inside ? at.slopes.low : r, is_inside ? u : f.slope(r), r, u, s);
 }
 
 }  // namespace maxmargin

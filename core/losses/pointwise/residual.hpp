@@ -37,7 +37,8 @@ struct Interval {
   double low, high;
 };
 
-// f* at u. A loss with logarithms has overloads of these two that compute each of them once.
+// f* at u. A loss with logarithms has overloads of these two that compute each of them once, and
+// dual descent keeps them for every row.
 struct DualPoint {
   Interval slopes;
   double conjugate;
@@ -47,15 +48,16 @@ MAXMARGIN_INLINE DualPoint dual_point(const Loss& f, double u) {
   return {f.conjugate_slope(u), f.conjugate(u)};
 }
 
-// Where step(r, u, s) leads to; `at` is f* at u.
+// Where step(r, u, s) leads to, with f* there; `at` is f* at u.
 struct DualStep {
-  double u, conjugate;
+  double u;
+  DualPoint at;
 };
 template <class Loss>
 MAXMARGIN_INLINE DualStep dual_step(const Loss& f, double r, double u, double s,
                                     const DualPoint& /* at */) {
   const double to = f.step(r, u, s);
-  return {to, f.conjugate(to)};
+  return {to, dual_point(f, to)};
 }
 
 }  // namespace maxmargin
