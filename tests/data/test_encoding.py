@@ -284,6 +284,7 @@ def damaged():
     yield "roles", {**good, "roles": {"owner": "x"}}
     yield "sparse", {**good, "sparse": 1}
     yield "dtype", {**good, "dtype": "object"}
+    yield "target", {**good, "target_format": "%d"}
     yield "twice", {**good, "columns": good["columns"] * 2}
     for at, change in (
         (0, {"scale": 0.0}),

@@ -215,18 +215,23 @@ def test_formats_without_feature_maps_are_refused(tmp_path):
         write(model.to_model(), tmp_path / "model.liblinear")
 
 
-@pytest.mark.parametrize("n, degree, alphabet", [(3, 4, "ACGT"), (700, 5, "ACGT"), (90, 3, "ab")])
-def test_strings_are_scored_by_positions_as_by_their_features(n, degree, alphabet):
+@pytest.mark.parametrize(
+    "n, degree, alphabet, length",
+    [(3, 4, "ACGT", 11), (700, 5, "ACGT", 37), (90, 3, "ab", 11), (40, 4, "ACDEFGHIKLMN", 11)],
+)
+def test_strings_are_scored_by_positions_as_by_their_features(n, degree, alphabet, length):
     rng = np.random.default_rng(n)
-    letters = rng.choice(np.frombuffer(alphabet.encode(), np.uint8), size=n * 11)
-    strings = maxmargin.data.Strings(letters, np.arange(0, n * 11 + 1, 11))
-    phi = maxmargin.data.features.WeightedDegree(degree, alphabet=alphabet, length=11)
+    letters = rng.choice(np.frombuffer(alphabet.encode(), np.uint8), size=n * length)
+    strings = maxmargin.data.Strings(letters, np.arange(0, n * length + 1, length))
+    phi = maxmargin.data.features.WeightedDegree(degree, alphabet=alphabet, length=length)
     coef = rng.normal(size=(2, phi.in_core(0).d))
     expected = phi.transform(strings) @ coef.T
     for threads in (1, 3):
         found = phi.scores(strings, coef, _core.Pool(threads))
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
-    strings.letters[11 * (n - 1) + 4] = ord("?")
+    alone = maxmargin.data.Strings(letters[:length], np.array([0, length]))
+    assert phi.scores(alone, coef, _core.Pool(1)).tobytes() == found[:1].tobytes()
+    strings.letters[length * (n - 1) + 4] = ord("?")
     found = phi.scores(strings, coef, _core.Pool(2))
     np.testing.assert_allclose(found, phi.transform(strings) @ coef.T, rtol=1e-12, atol=1e-12)
     v, sums = rng.normal(size=n), np.ones(coef.shape[1])

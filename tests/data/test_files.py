@@ -224,3 +224,14 @@ def test_a_file_may_be_converted_onto_itself(tmp_path):
     path.write_bytes(TEXT)
     data.save(data.open(path), path)
     assert_is_the_text(data.open(path))
+
+
+@pytest.mark.parametrize(
+    "name", ["rows.svm", "rows.csv", "rows.parquet", "rows.csv.gz", "rows.arrow"]
+)
+def test_writing_tells_how_many_rows_are_written(name, tmp_path):
+    told: list[int] = []
+    rows = data.Dataset(np.ones((70_000, 20), np.float32), np.arange(70_000) % 2)
+    data.save(rows, tmp_path / name, watch=told.append)
+    assert told == sorted(told) and told[-1] == 70_000
+    assert len(told) > 1 or name == "rows.arrow"

@@ -52,7 +52,13 @@ def test_own_queries_go_first(files):
 
 @pytest.mark.parametrize(
     "text, told",
-    [("3\n", "3 rows together; expected 60"), ("6\nx\n", ":2: found 'x'"), ("0\n", "'0'")],
+    [
+        ("3\n", "3 rows together; expected 60"),
+        ("6\nx\n", ":2: found 'x'"),
+        ("0\n", "'0'"),
+        ("7\n" * 100, "63 rows or more together"),
+        (" 1" * 5000, ":1: found '1 1"),
+    ],
 )
 def test_sizes_that_do_not_fit_are_refused(files, text, told):
     for side in files.glob("bare.svm.*"):

@@ -185,6 +185,14 @@ def test_fasta_labels_in_common_headers(tmp_path, small_pieces):
     assert y.dtype == np.int64
 
 
+@pytest.mark.parametrize("number", ["9" * 20, "-" + "9" * 400])
+def test_fasta_labels_of_many_digits_are_words(tmp_path, number):
+    """An OverflowError; as floats, labels that differ in the last digit would be one class."""
+    path = tmp_path / "rows.fa"
+    path.write_text(f">a label=1\nGATT\n>b label={number}\nACA\n")
+    assert whole(data.open_source(path))[1].tolist() == ["1", number]
+
+
 def test_fasta_in_many_pieces(tmp_path, small_pieces):
     rng = np.random.default_rng(0)
     strings = ["".join(rng.choice(list("ACGT"), rng.integers(1, 60))) for _ in range(300)]

@@ -121,6 +121,21 @@ def test_arrow_files():
     assert (rows.X.tolist(), rows.y.tolist()) == ([[1], [2]], [1, 2])
 
 
+def test_views_of_text_are_text(tmp_path):
+    columns = {"x": ["b", "a long word, not in its view", "b"], "y": ["yes", "no", "yes"]}
+    views = {name: pa.array(words).cast(pa.string_view()) for name, words in columns.items()}
+    for name, table in (("plain", pa.table(columns)), ("views", pa.table(views))):
+        with pa.ipc.new_file(tmp_path / f"{name}.arrow", table.schema) as writer:
+            writer.write_table(table)
+    plain = data.open(tmp_path / "plain.arrow", encode="auto")
+    for rows in (
+        data.open(tmp_path / "views.arrow", encode="auto"),
+        next(data.open_source(tmp_path / "views.arrow", encode="auto").blocks()),
+    ):
+        assert (rows.X != plain.X).nnz == 0
+        assert rows.y.tolist() == plain.y.tolist() == columns["y"]
+
+
 # ------------------------------------------------------------------ kinds of text
 
 

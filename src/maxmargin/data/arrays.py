@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -57,7 +57,7 @@ class ArrayRows:
         The threads that do the products.
     """
 
-    def __init__(self, X, bias: float = 0.0, pool: _core.Pool | None = None) -> None:
+    def __init__(self, X: Any, bias: float = 0.0, pool: _core.Pool | None = None) -> None:
         pool = pool if pool is not None else _core.Pool(1)
         self._adopt(view(X, bias, pool), pool)
 
@@ -143,7 +143,7 @@ class ArrayRows:
         return out
 
 
-def view(X, bias: float, pool: _core.Pool | None = None) -> _core.Rows:
+def view(X: Any, bias: float, pool: _core.Pool | None = None) -> _core.Rows:
     """The core's view of X. Only what cannot be used in place is converted first."""
     if sp.issparse(X):
         X = as_csr(X)
@@ -161,12 +161,12 @@ def view(X, bias: float, pool: _core.Pool | None = None) -> _core.Rows:
     return _core.dense_rows(X, float(bias))
 
 
-def _sparse_view(X, bias: float, pool: _core.Pool | None) -> _core.Rows:
+def _sparse_view(X: Any, bias: float, pool: _core.Pool | None) -> _core.Rows:
     data = X.data if X.data.dtype in FLOATS else X.data.astype(np.float64)
     return _core.sparse_rows(data, X.indices, X.indptr, X.shape[1], float(bias), pool)
 
 
-def summed(X):
+def summed(X: Any) -> Any:
     """A CSR matrix with the entries of each row in order; those of one cell count as their sum."""
     X = X.copy()
     X.has_canonical_format = False
@@ -181,7 +181,7 @@ def _usable(X: np.ndarray) -> bool:
     return aligned and (X.strides[1] == item or X.strides[0] == item or 1 in X.shape)
 
 
-def safe_rows(X, threads: int | None):
+def safe_rows(X: Any, threads: int | None) -> Any:
     """X of any type, safe for loops that trust it: sparse matrices as checked CSR, arrays aligned.
 
     ValueError if entries of a sparse matrix lie outside it.
@@ -193,17 +193,17 @@ def safe_rows(X, threads: int | None):
     return X
 
 
-def number_types(X) -> list[type]:
+def number_types(X: Any) -> list[type]:
     """The types of numbers that loops read in place; the first is what others become."""
     return list(FLOATS) if sp.issparse(X) else [*FLOATS, *SMALL_INTEGERS]
 
 
-def as_floats(X):
+def as_floats(X: Any) -> Any:
     """X with float32 or float64 numbers: itself, or a copy if it has others."""
     return X if X.dtype in FLOATS else X.astype(np.float64)
 
 
-def is_surely_finite(X, threads: int | None) -> bool:
+def is_surely_finite(X: Any, threads: int | None) -> bool:
     """True if X (dense or sparse) has no NaN or infinity. False if it has, or if it lies in memory
     so that looking would need a copy.
     """
@@ -218,7 +218,7 @@ def is_surely_finite(X, threads: int | None) -> bool:
     return _core.all_finite(values.reshape(-1), pool)
 
 
-def entries_of(X) -> int:
+def entries_of(X: Any) -> int:
     """The numbers that a product with X reads."""
     return X.nnz if sp.issparse(X) else X.size
 

@@ -16,7 +16,7 @@ from maxmargin.data.errors import DataError
 
 
 @contextmanager
-def write_atomically(path: str | os.PathLike) -> Iterator[IO[bytes]]:
+def write_atomically(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A binary file that appears at `path` whole when the block ends, and not at all if it fails.
 
     It is written without a name, where the system can do that, and else beside its place; then it
@@ -64,7 +64,7 @@ def write_atomically(path: str | os.PathLike) -> Iterator[IO[bytes]]:
             beside.unlink(missing_ok=True)
 
 
-def cannot_write(path: str | os.PathLike, error: OSError) -> DataError:
+def cannot_write(path: str | os.PathLike[str], error: OSError) -> DataError:
     """What to say when a file cannot be written."""
     return DataError(
         f"{os.fspath(path)}: cannot be written: {error.strerror or error}; "
@@ -72,7 +72,7 @@ def cannot_write(path: str | os.PathLike, error: OSError) -> DataError:
     )
 
 
-def _mode_of_target(target: Path, path: str | os.PathLike) -> int | None:
+def _mode_of_target(target: Path, path: str | os.PathLike[str]) -> int | None:
     try:
         mode = target.stat().st_mode
     except FileNotFoundError:

@@ -6,6 +6,7 @@ Two environment variables raise (or lower) the limits, for every command and eve
 
 from __future__ import annotations
 
+import math
 import os
 import re
 
@@ -32,6 +33,12 @@ def parse_bytes(amount: int | float | str, what: str = "memory") -> int:
     if not amount > 0:
         raise ValueError(f"{what} must be positive; got {amount!r}")
     return int(amount)
+
+
+def spell_bytes(size: float) -> str:
+    """An amount as `parse_bytes` reads it, to two digits: "9 MB", "1.5 GB"."""
+    power = min(int(math.log(max(size, 1), 1024)), 4)
+    return f"{float(f'{size / 1024**power:.2g}'):g} {('B', 'KB', 'MB', 'GB', 'TB')[power]}"
 
 
 def _from_environment(name: str) -> int | None:

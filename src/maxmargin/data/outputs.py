@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from maxmargin.data.errors import DataError
 
-Path = str | os.PathLike
+Path = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,8 @@ class Options:
         A column of text has 2^text_bits features.
     sparse : bool or None
         Whether rows are sparse; None: if most entries would be zero.
+    target : "number" or None
+        "number": labels of a file are numbers, in whatever way they are written; None: as they are.
     """
 
     kinds: Mapping[str, str] = field(default_factory=dict)
@@ -60,6 +62,7 @@ class Options:
     max_categories: int = 10_000
     text_bits: int = 16
     sparse: bool | None = None
+    target: str | None = None
 
     def __post_init__(self) -> None:
         for name, kind in self.kinds.items():
@@ -94,6 +97,8 @@ class TableEncoding:
     roles : mapping
         The columns that were "target", "weight" and "qid".
     dtype : {"float32", "float64"}
+    target_format : str or None
+        How numbers to predict are written, where that is not as programs do it.
     """
 
     columns: tuple[Column, ...]
@@ -101,6 +106,7 @@ class TableEncoding:
     sparse: bool = True
     roles: Mapping[str, str] = field(default_factory=dict)
     dtype: str = "float32"
+    target_format: str | None = None
 
     @property
     def inputs(self) -> list[str]:

@@ -14,11 +14,10 @@ from maxmargin.data.encoding.values import (
     distinct,
     is_date,
     is_number,
-    is_text,
     number_of,
     parse_dates,
 )
-from maxmargin.data.formats.text_columns import text_column
+from maxmargin.data.formats.text_columns import is_text, text_column
 
 KINDS = ("number", "date", "boolean", "category", "text", "drop")
 MOST_ALIKE = 0.9  # share of values that make a column of text one of numbers, or of dates

@@ -8,6 +8,7 @@ from typing import Any
 from maxmargin.data.encoding.categories import CategoryColumn, unpack_category
 from maxmargin.data.encoding.encoding import Column, TableEncoding
 from maxmargin.data.encoding.numbers import NumberColumn, unpack_number
+from maxmargin.data.encoding.numerals import WAYS
 from maxmargin.data.encoding.text import TextColumn, unpack_text
 
 MOST_FEATURES = 1 << 31
@@ -28,6 +29,7 @@ def pack(encoding: TableEncoding) -> dict[str, Any]:
         "sparse": encoding.sparse,
         "roles": dict(encoding.roles),
         "dtype": encoding.dtype,
+        **({} if encoding.target_format is None else {"target_format": encoding.target_format}),
     }
 
 
@@ -46,7 +48,10 @@ def unpack(packed: object) -> TableEncoding:
         raise ValueError("its encoding does not say whether rows are sparse")
     if packed.get("dtype") not in ("float32", "float64"):
         raise ValueError(f"its encoding makes rows of {packed.get('dtype')!r}")
-    encoding = TableEncoding(columns, left_out, packed["sparse"], roles, packed["dtype"])
+    written = packed.get("target_format")
+    if written is not None and written not in WAYS:
+        raise ValueError(f"its encoding reads numbers written as {written!r}")
+    encoding = TableEncoding(columns, left_out, packed["sparse"], roles, packed["dtype"], written)
     if encoding.width > MOST_FEATURES:
         raise ValueError(f"its encoding makes {encoding.width} features")
     return encoding

@@ -21,6 +21,7 @@ from maxmargin.data.encoding.encoding import Options, TableEncoding, batches_of,
 from maxmargin.data.encoding.leakage import warn_of_leakage
 from maxmargin.data.encoding.numbers import NumberColumn
 from maxmargin.data.encoding.places import DataWarning, Place
+from maxmargin.data.encoding.targets import as_numbers, format_of
 from maxmargin.data.errors import DataError
 from maxmargin.data.formats.columns import Column, Roles, Wanted, choose
 from maxmargin.data.formats.content import Content, Source
@@ -54,8 +55,11 @@ class TableFile:
     has_names: bool
     packed: int
 
-    def dataset(self) -> Dataset:
-        """Labels, weights and queries of the rows; X is the table itself."""
+    def dataset(self, target_format: str | None = None) -> Dataset:
+        """Labels, weights and queries of the rows; X is the table itself.
+
+        Labels in a `target_format` become numbers.
+        """
         rows = self.table.num_rows
         if rows == 0:
             raise DataError(f"{self.place.name}: found no rows; expected at least one")
@@ -71,7 +75,14 @@ class TableFile:
         )
         found = filled.dataset(self.table.to_batches(max_chunksize=ROWS_AT_ONCE), None)
         found.X = self.table.select(self.roles.features)
-        return found
+        return self.with_numbers(found, target_format)
+
+    def with_numbers(self, dataset: Dataset, target_format: str | None) -> Dataset:
+        """The same, labels in a `target_format` as numbers."""
+        if dataset.y is not None and self.roles.target is not None:
+            target = self.roles.target
+            dataset.y = as_numbers(dataset.y, target_format, self.place.of, target)
+        return dataset
 
 
 def read_encoded(
@@ -86,12 +97,16 @@ def read_encoded(
     """The rows of a table file, encoded by what they ask for, or as others were."""
     known = options if isinstance(options, TableEncoding) else None
     file = read_table(content, kind, wanted, threads, known, watch)
-    dataset = file.dataset()
+    dataset = file.dataset(None if known is None else known.target_format)
     if isinstance(options, TableEncoding):
         return _with_rows(dataset, file, options, watch, passes=1)
+    options = Options() if isinstance(options, str) else options
+    target_format = None
+    if options.target == "number" and dataset.y is not None:
+        target_format = format_of([dataset.y])
+        dataset = file.with_numbers(dataset, target_format)
     warn_of_leakage(_blocks(dataset), file.place.name, file.roles.target)
     names = file.roles.features
-    options = Options() if isinstance(options, str) else options
     number = itertools.count()
     encoding = fit(
         names,
@@ -99,7 +114,7 @@ def read_encoded(
         options,
         file.place,
     )
-    encoding = with_roles(encoding, file.roles, wanted.drop).as_type(dtype)
+    encoding = with_roles(encoding, file.roles, wanted.drop, target_format).as_type(dtype)
     check_some(encoding, file.place.name)
     return _with_rows(dataset, file, encoding, watch, PASSES)
 
@@ -137,12 +152,14 @@ def _watched(
         yield batch
 
 
-def with_roles(encoding: TableEncoding, roles: Roles, drop: Iterable[str]) -> TableEncoding:
+def with_roles(
+    encoding: TableEncoding, roles: Roles, drop: Iterable[str], target_format: str | None
+) -> TableEncoding:
     """The encoding, remembering which columns were no features."""
     named = {"target": roles.target, "weight": roles.weight, "qid": roles.qid}
     known = {role: column for role, column in named.items() if column is not None}
     left_out = {**encoding.left_out, **dict.fromkeys(drop, "dropped")}
-    return replace(encoding, roles=known, left_out=left_out)
+    return replace(encoding, roles=known, left_out=left_out, target_format=target_format)
 
 
 def check_some(encoding: TableEncoding, name: str) -> None:
@@ -176,7 +193,7 @@ def open_for(
     wanted, threads = Wanted(target, qid, weight), threads or granted_cpus()
     if encoded:
         return read_encoded(content, kind, wanted, encoding, threads, encoding.dtype, watch)
-    return read_table(content, kind, wanted, threads, encoding).dataset()
+    return read_table(content, kind, wanted, threads, encoding).dataset(encoding.target_format)
 
 
 def check_table(content: Content, kind: str) -> None:
@@ -211,7 +228,8 @@ def read_table(
         check_types(content.name, schema, replace(roles, features=[]))
         kept, size = [], 0
         for batch in batches:
-            kept.append(sound(batch.select(roles.features + roles.others)))
+            wanted_columns = batch.select(roles.features + roles.others)
+            kept.append(sound(wanted_columns, content.name, content.packed))
             size += kept[-1].nbytes
             check_unpacked(content.name, size, content.packed)
         schema = kept[0].schema if kept else schema
@@ -219,13 +237,13 @@ def read_table(
     return TableFile(table, roles, Place(content.name), True, content.packed)
 
 
-def _parquet(content: Content, opened: pa.NativeFile) -> tuple[pa.Schema, Iterator]:
+def _parquet(content: Content, opened: pa.NativeFile) -> tuple[pa.Schema, Iterator[Any]]:
     file = pa.parquet.ParquetFile(opened, pre_buffer=False)
     rows = rows_that_fit(content.name, opened, ROWS_AT_ONCE)
     return readable(file.schema_arrow), file.iter_batches(rows)
 
 
-def _arrow(content: Content, opened: pa.NativeFile) -> tuple[pa.Schema, Iterator]:
+def _arrow(content: Content, opened: pa.NativeFile) -> tuple[pa.Schema, Iterator[Any]]:
     rows_of_arrow(content.name, opened)
     file = pa.ipc.open_file(opened)
     return readable(file.schema), (file.get_batch(k) for k in range(file.num_record_batches))
@@ -253,7 +271,7 @@ def _read_csv(
         watch("reading", 0.0)  # the beginning of the text was looked at before
     table = text.table({back.get(name, name): kind for name, kind in types.items()}, threads)
     table = table.rename_columns(names)
-    if roles.target is not None:
+    if roles.target is not None and (encoding is None or encoding.target_format is None):
         at = table.column_names.index(roles.target)
         table = table.set_column(at, roles.target, labels_as_numbers(table.column(at)))
     place = Place(content.name, text.line_of_row)

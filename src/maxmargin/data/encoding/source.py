@@ -20,6 +20,7 @@ from maxmargin.data.encoding.leakage import warn_of_leakage
 from maxmargin.data.encoding.packing import pack
 from maxmargin.data.encoding.places import Place
 from maxmargin.data.encoding.reading import check_some, with_roles
+from maxmargin.data.encoding.targets import as_numbers, format_of
 from maxmargin.data.encoding.words import Words
 from maxmargin.data.errors import DataError, other_rows
 from maxmargin.data.formats.columns import Wanted
@@ -72,9 +73,18 @@ class EncodedSource:
 
     def _read(self) -> Iterator[Block]:
         for first, batch in self._source.batches():
-            known = self._source.metadata(first, batch)
+            known = self._metadata(first, batch)
             X = self._encoded(first, batch)
             yield Block(first, X, known.y, weight=known.weight, qid=known.qid)
+
+    def _metadata(self, first: int, batch: pa.RecordBatch) -> Dataset:
+        known, target = self._source.metadata(first, batch), self._source.roles.target
+        if known.y is not None and target is not None:
+            place = place_of(self._source)
+            known.y = as_numbers(
+                known.y, self.encoder.target_format, lambda row: place.of(first + row), target
+            )
+        return known
 
     def _encoded(self, first: int, batch: pa.RecordBatch) -> Any:
         words = Words(place_of(self._source))  # the fit has warned of what they are
@@ -84,7 +94,7 @@ class EncodedSource:
         """The blocks of one pass, then a warning of values that are not of their column's kind."""
         words = Words(place_of(self._source))
         for first, batch in self._source.batches():
-            known = self._source.metadata(first, batch)
+            known = self._metadata(first, batch)
             X = self.encoder.transform_batch(Batch(first, batch), words)
             yield Block(first, X, known.y, weight=known.weight, qid=known.qid)
         words.warn()
@@ -130,6 +140,14 @@ def fitted(
                 yield Batch(rows + first, batch)
             rows += source.n
 
+    def labels() -> Iterator[np.ndarray]:
+        for source in sources:
+            for row, batch in source.batches():
+                y = source.metadata(row, batch).y
+                if y is None or y.dtype.kind not in "OU":
+                    break  # the labels of a file are all numbers, or all text
+                yield y
+
     first = sources[0]
     features, target = first.roles.features, first.roles.target
     for source in sources:
@@ -142,22 +160,28 @@ def fitted(
         blocks = (with_table(first, *block, features) for block in found)
         warn_of_leakage(blocks, first.name, target)
     options = Options() if isinstance(options, str) else options
+    target_format = format_of(labels()) if options.target == "number" else None
     place = place_of(first) if len(sources) == 1 else Place(f"{first.name} and others")
     encoding = fit(features, batches, options, place)
-    encoding = with_roles(encoding, first.roles, drop).as_type(dtype)
+    encoding = with_roles(encoding, first.roles, drop, target_format).as_type(dtype)
     check_some(encoding, first.name)
     return encoding
 
 
 def encoding_of_files(
-    paths: list[str], *, drop: Sequence[str] = (), dtype: str = "float32", **reading: Any
+    paths: list[str],
+    options: Options | Literal["auto"] = "auto",
+    *,
+    drop: Sequence[str] = (),
+    dtype: str = "float32",
+    **reading: Any,
 ) -> TableEncoding | None:
     """The encoding of some table files; None for files whose rows are numbers already."""
     found = [open_source(path, encode=AS_THEY_ARE, drop=drop, **reading) for path in paths]
     tables = [source for source in found if isinstance(source, TableSource)]
     if len(tables) < len(found):
         return None
-    return fitted(tables, "auto", tuple(drop), dtype)
+    return fitted(tables, options, tuple(drop), dtype)
 
 
 AS_THEY_ARE: Any = "as they are"  # columns are not to be encoded yet

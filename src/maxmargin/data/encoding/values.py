@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from maxmargin.data.encoding.numerals import COMMA, number_written, plain_number
 from maxmargin.data.errors import DataError
-from maxmargin.data.formats.text_columns import text_column
+from maxmargin.data.formats.text_columns import is_text, text_column
 
 # Words that stand for a missing value, in any table and any case.
 MISSING = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nat", "?"})
@@ -51,11 +51,6 @@ def type_of(column: pa.Array) -> pa.DataType:
     """The type of the values, which a dictionary may hold."""
     kind = column.type
     return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-def is_text(kind: pa.DataType) -> bool:
-    types = pa.types
-    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
 
 def is_number(kind: pa.DataType) -> bool:

@@ -118,7 +118,7 @@ def unpack(plain: object, arrays: dict[str, np.ndarray]) -> FeatureMap:
         raise ValueError(f"its feature map is damaged ({error})") from error
 
 
-def _check_frequencies(values: dict, arrays: dict[str, np.ndarray]) -> None:
+def _check_frequencies(values: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     omega, phase, n = arrays.get("omega"), arrays.get("phase"), values.get("n")
     if omega is None or phase is None or omega.ndim != 2:
         raise ValueError("its Fourier features lack their frequencies")

@@ -118,7 +118,7 @@ def _table(buffer: bytes, table: int, number: int) -> int:
     return at + struct.unpack_from("<I", buffer, at)[0]
 
 
-def _structs(buffer: bytes, table: int, number: int, layout: str) -> Iterator[tuple]:
+def _structs(buffer: bytes, table: int, number: int, layout: str) -> Iterator[tuple[Any, ...]]:
     at = _field(buffer, table, number)
     if at is None:
         return

@@ -116,7 +116,9 @@ class Unpacked:
     A small file that unpacks to an absurd size is a `DataError` as soon as that shows.
     """
 
-    def __init__(self, source: str | os.PathLike | io.BytesIO, name: str | None = None) -> None:
+    def __init__(
+        self, source: str | os.PathLike[str] | io.BytesIO, name: str | None = None
+    ) -> None:
         self.name = name or os.fspath(source)  # type: ignore[arg-type]
         self.closed = False
         self._written = 0  # bytes handed out

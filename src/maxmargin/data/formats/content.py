@@ -14,7 +14,7 @@ from maxmargin.data.errors import DataError
 from maxmargin.data.formats.compression import CHUNK, Unpacked, compression_of
 from maxmargin.data.stream.fingerprints import WatchedFile
 
-Source = str | os.PathLike | IO[bytes]
+Source = str | os.PathLike[str] | IO[bytes]
 
 HEAD = 1 << 18  # bytes that tell a format
 

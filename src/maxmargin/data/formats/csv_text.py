@@ -137,7 +137,7 @@ class CsvText:
         words = [name for name, word in zip(names, self.words) if word]
         return words + names if len(words) == 1 else names
 
-    def options(self, threads: int) -> dict:
+    def options(self, threads: int) -> dict[str, Any]:
         """How pyarrow is to read; blanks around names are no part of them."""
         given = {"column_names": self.fields, "skip_rows_after_names": self._before + 1}
         return {

@@ -17,6 +17,7 @@ from maxmargin.data.dataset import Dataset
 from maxmargin.data.errors import DataError
 
 ENDINGS = (".query", ".group")
+LONGEST_LINE = 64  # bytes, of which a number takes 18
 SIZE = re.compile(rb"\s*([0-9]{1,18})\s*")
 
 
@@ -30,8 +31,9 @@ def read_queries(path: str, n: int) -> np.ndarray | None:
     side = side_file(path)
     if side is None:
         return None
-    sizes = []
-    with open(side, "rb") as lines:
+    sizes, total = [], 0
+    with open(side, "rb") as file:
+        lines = iter(lambda: file.readline(LONGEST_LINE), b"")
         for number, line in enumerate(lines, 1):
             size = SIZE.fullmatch(line)
             if size is None or not int(size[1]):
@@ -43,9 +45,13 @@ def read_queries(path: str, n: int) -> np.ndarray | None:
                     "1 or more"
                 )
             sizes.append(int(size[1]))
-    if sum(sizes) != n:
+            total += sizes[-1]
+            if total > n:  # however long the file is
+                break
+    if total != n:
+        more = " or more" if total > n else ""
         raise DataError(
-            f"{side}: its queries have {sum(sizes)} rows together; expected {n}, as {path} has; "
+            f"{side}: its queries have {total} rows{more} together; expected {n}, as {path} has; "
             "make it again, or move it away"
         )
     return np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)

@@ -104,7 +104,7 @@ def open(
     if kind == "fasta":
         raise DataError(
             f"{content.name}: is FASTA, whose rows are strings; expected rows of numbers; train on "
-            "it with a feature map (features=..., --features)"
+            "it with a feature map (features=...)"
         )
     if kind == "svmlight":
         refuse(content.name, kind, target=target, qid=qid, weight=weight, drop=drop or None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import IO, Any
 
 import numpy as np
@@ -50,7 +51,7 @@ def read(
     return Dataset(X, labels, qid=qid, index_base=index_base, source=content.name)
 
 
-def _parsed(content: Content, dtype: np.dtype, *options: Any) -> tuple:
+def _parsed(content: Content, dtype: np.dtype, *options: Any) -> tuple[Any, ...]:
     begin = len(BYTE_ORDER_MARK) if content.head[:3].tobytes() == BYTE_ORDER_MARK else 0
     if content.memory is not None:
         return getattr(_core, f"read_svmlight_{dtype}")(content.memory[begin:], *options)
@@ -85,10 +86,18 @@ def _other_faults(content: Content, line: int, base: int | None) -> str:
     return "".join(f"; also {fault}" for fault in found[: MOST_FAULTS - 1]) + more
 
 
-def write(dataset: Dataset, file: IO[bytes], *, zero_based: bool, pool: _core.Pool) -> None:
+def write(
+    dataset: Dataset,
+    file: IO[bytes],
+    *,
+    zero_based: bool,
+    pool: _core.Pool,
+    watch: Callable[[int], object],
+) -> None:
     """Write rows as svmlight text, each number with just the digits that read back as itself.
 
-    Zeros of dense rows are left out. Rows without labels get label 0.
+    Zeros of dense rows are left out. Rows without labels get label 0. `watch` hears how many rows
+    are written.
     """
     X = dataset.X
     n = X.shape[0]
@@ -104,6 +113,7 @@ def write(dataset: Dataset, file: IO[bytes], *, zero_based: bool, pool: _core.Po
         end = min(begin + step, n)
         base = int(not zero_based)
         file.write(_core.write_svmlight(rows, labels, qid, base, begin, end, pool))
+        watch(end)
 
 
 def _numeric_labels(y: np.ndarray) -> np.ndarray:

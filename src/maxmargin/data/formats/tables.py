@@ -1,37 +1,34 @@
-"""Tables: Parquet and Arrow files, one row an example, into dense rows; tables out of rows."""
+"""Tables: Parquet and Arrow files, one row an example, into dense rows."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import IO, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.parquet
-import scipy.sparse as sp
 
 from maxmargin.data.dataset import Dataset
 from maxmargin.data.errors import DataError, other_rows
 from maxmargin.data.formats.arrow_messages import footer_of, reader_of, size_of
-from maxmargin.data.formats.columns import (
-    QID_NAME,
-    WEIGHT_NAME,
-    Roles,
-    Wanted,
-    choose,
-)
+from maxmargin.data.formats.columns import Roles, Wanted, choose
 from maxmargin.data.formats.content import Content
 from maxmargin.data.formats.parquet_pages import rows_that_fit
-from maxmargin.data.formats.text_columns import decoded, is_text, text_array, value_type
+from maxmargin.data.formats.text_columns import (
+    decoded,
+    is_text,
+    text_array,
+    value_type,
+    without_views,
+)
 from maxmargin.data.limits import check_unpacked
 
 ROWS_AT_ONCE = 1 << 13
-_WIDEST_SPARSE = 10_000
 
 
 def read_parquet(content: Content, wanted: Wanted, *, dtype: np.dtype, threads: int) -> Dataset:
@@ -97,7 +94,9 @@ def _dataset(
     a_row = len(roles.features) * np.dtype(dtype).itemsize + 8 * len(roles.others)
     check_unpacked(name, n * a_row, content.packed)
     filled = Filled(name, content.packed, schema, roles, n, dtype)
-    return filled.dataset(map(sound, batches), feature_names=roles.features)
+    return filled.dataset(
+        (sound(batch, name, content.packed) for batch in batches), feature_names=roles.features
+    )
 
 
 def readable(schema: pa.Schema) -> pa.Schema:
@@ -106,10 +105,10 @@ def readable(schema: pa.Schema) -> pa.Schema:
     return schema
 
 
-def sound(batch: pa.RecordBatch) -> pa.RecordBatch:
+def sound(batch: pa.RecordBatch, name: str, packed: int) -> pa.RecordBatch:
     """The batch, once no length, offset or dictionary index in it leads outside its arrays."""
     batch.validate(full=True)
-    return batch
+    return without_views(batch, name, packed)
 
 
 def check_types(name: str, schema: pa.Schema, roles: Roles) -> None:
@@ -283,65 +282,3 @@ class Filled:
 
 def _rows(mask: pa.Array) -> list[int]:
     return pc.indices_nonzero(mask).to_pylist()
-
-
-def write_csv(dataset: Dataset, file: IO[bytes]) -> None:
-    """Write rows as CSV: a line of names, the label first, numbers that read back as themselves."""
-    writer = None
-    for batch in _batches(dataset):
-        if writer is None:
-            writer = pa.csv.CSVWriter(file, batch.schema)
-        writer.write_batch(batch)
-    if writer is not None:
-        writer.close()
-
-
-def write_parquet(dataset: Dataset, file: IO[bytes]) -> None:
-    """Write rows as Parquet: the label first, then one column per feature."""
-    writer = None
-    for batch in _batches(dataset):
-        if writer is None:
-            writer = pa.parquet.ParquetWriter(file, batch.schema)
-        writer.write_batch(batch)
-    if writer is not None:
-        writer.close()
-
-
-def _batches(dataset: Dataset) -> Iterable[pa.RecordBatch]:
-    X: Any = dataset.X
-    n, d = X.shape
-    if sp.issparse(X) and d > _WIDEST_SPARSE:
-        raise DataError(
-            f"X is sparse with {d} columns; CSV and Parquet would hold every zero of at most "
-            f"{_WIDEST_SPARSE}; save as svmlight"
-        )
-    names, columns = _named_columns(dataset)
-    rows = max(1, min(1 << 16, (1 << 24) // max(d, 1)))
-    for begin in range(0, max(n, 1), rows):
-        part = X[begin : begin + rows]
-        block = part.toarray() if sp.issparse(part) else part
-        sides = {name: pa.array(values[begin : begin + rows]) for name, values in columns.items()}
-        label = [sides.pop("label")] if "label" in sides else []
-        features = [pa.array(np.ascontiguousarray(block[:, j])) for j in range(d)]
-        yield pa.RecordBatch.from_arrays([*label, *features, *sides.values()], names=names)
-
-
-def _named_columns(dataset: Dataset) -> tuple[list[str], dict[str, np.ndarray]]:
-    """Names of all columns in order, and the columns that are not features."""
-    columns = {}
-    if dataset.y is not None:
-        columns["label"] = np.asarray(dataset.y)
-    if dataset.qid is not None:
-        columns[QID_NAME] = np.asarray(dataset.qid)
-    if dataset.weight is not None:
-        columns[WEIGHT_NAME] = np.asarray(dataset.weight)
-    d = dataset.X.shape[1]
-    features = dataset.feature_names or [f"x{j + 1}" for j in range(d)]
-    for name in columns:
-        if name in features:
-            raise DataError(
-                f"found a feature named {name!r}, the name of the column for "
-                f"{'labels' if name == 'label' else name}; rename the feature"
-            )
-    first = ["label"] if "label" in columns else []
-    return [*first, *features, *(c for c in columns if c != "label")], columns

@@ -24,7 +24,19 @@ def value_type(kind: pa.DataType) -> pa.DataType:
 
 def is_text(kind: pa.DataType) -> bool:
     """Whether values of an Arrow type are text."""
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    types = pa.types
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+
+
+def without_views(batch: pa.RecordBatch, name: str, packed: int) -> pa.RecordBatch:
+    """The batch with its views of text as text, which is all that Arrow's functions take."""
+    for j, column in enumerate(batch.columns):
+        if pa.types.is_string_view(column.type):
+            views = np.frombuffer(column.buffers()[1], np.int32).reshape(-1, 4)[column.offset :]
+            check_unpacked(name, int(views[: len(column), 0].sum(dtype=np.int64)), packed)
+            text = column.cast(pa.large_string())
+            batch = batch.set_column(j, batch.schema.field(j).with_type(text.type), text)
+    return batch
 
 
 def text_column(values: Sequence[str | None]) -> pa.Array:

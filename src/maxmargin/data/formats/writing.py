@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import PurePath
 from typing import IO
@@ -33,11 +33,12 @@ _SUFFIXES = {
 
 def save(
     dataset: Dataset,
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     *,
     format: str | None = None,
     zero_based: bool = False,
     threads: int | None = None,
+    watch: Callable[[int], object] = lambda rows: None,
 ) -> None:
     """Write a data set; the file appears whole or not at all.
 
@@ -55,6 +56,8 @@ def save(
         it must be told.
     threads : int, optional
         By default all CPUs this process may use.
+    watch : callable
+        Called with the number of rows written so far.
 
     Notes
     -----
@@ -68,19 +71,24 @@ def save(
         raise DataError(f"zero_based=True was given, but {kind} has no index base; leave it out")
     if kind == "arrow":
         _save_store(dataset, path, compression)
+        watch(dataset.X.shape[0])
         return
     with _target(path) as raw, _packed(raw, compression) as file:
         if kind == "svmlight":
             pool = _core.Pool(threads or granted_cpus(), _core.Stop())
-            svmlight.write(dataset, file, zero_based=zero_based, pool=pool)
+            svmlight.write(dataset, file, zero_based=zero_based, pool=pool, watch=watch)
         else:
-            from maxmargin.data.formats import tables  # it needs pyarrow, which is slow to import
+            from maxmargin.data.formats import (
+                table_writing,  # it needs pyarrow, which is slow to import
+            )
 
-            write_table = tables.write_csv if kind == "csv" else tables.write_parquet
-            write_table(dataset, file)
+            write_table = table_writing.write_csv if kind == "csv" else table_writing.write_parquet
+            write_table(dataset, file, watch)
 
 
-def _save_store(dataset: Dataset, path: str | os.PathLike, compression: Compression | None) -> None:
+def _save_store(
+    dataset: Dataset, path: str | os.PathLike[str], compression: Compression | None
+) -> None:
     from maxmargin.data.store.writing import write_store  # it needs pyarrow
 
     if compression is not None or path == "-":
@@ -91,7 +99,7 @@ def _save_store(dataset: Dataset, path: str | os.PathLike, compression: Compress
     write_store(open_source(dataset), path)
 
 
-def _format_of(path: str | os.PathLike, format: str | None) -> tuple[str, Compression | None]:
+def _format_of(path: str | os.PathLike[str], format: str | None) -> tuple[str, Compression | None]:
     known = sorted(set(_SUFFIXES.values()))
     if format is not None and format not in known:
         raise DataError(f"format is {format!r}; expected one of {', '.join(known)}")
@@ -109,7 +117,7 @@ def _format_of(path: str | os.PathLike, format: str | None) -> tuple[str, Compre
 
 
 @contextmanager
-def _target(path: str | os.PathLike) -> Iterator[IO[bytes]]:
+def _target(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     if path == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()

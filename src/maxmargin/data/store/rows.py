@@ -25,7 +25,7 @@ class LabelCounts:
     """How many rows have which label, as long as there are few labels."""
 
     def __init__(self) -> None:
-        self._counts: Counter = Counter()
+        self._counts: Counter[str] = Counter()
 
     def add(self, y: np.ndarray | None) -> None:
         if y is not None and len(self._counts) <= FEW_LABELS:

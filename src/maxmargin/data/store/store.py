@@ -170,7 +170,7 @@ class StoreSource:
         of the file itself. The file must not be cut short or written to while it is in use.
     """
 
-    def __init__(self, path: str | os.PathLike, *, mapped: bool = False) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, mapped: bool = False) -> None:
         self._file = WatchedFile(path)
         self._mapped = np.memmap(path, np.uint8, "r") if mapped else None
         self._labels_are_true = False  # until a pass has seen them all
@@ -324,7 +324,7 @@ def read_store(content: Content, *, dtype: np.dtype) -> Dataset:
         if store.description.kind == "strings":
             raise DataError(
                 f"{content.name}: its rows are strings; expected rows of numbers; train on it with "
-                "a feature map (features=..., --features)"
+                "a feature map (features=...)"
             )
         rows = StoredRows(store.description, store.summary, dtype)
         check_unpacked(content.name, rows.nbytes, content.packed)

@@ -29,7 +29,7 @@ COMPRESSIONS = (None, "lz4", "zstd")
 
 def write_store(
     source: BlockSource,
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     *,
     dtype: str | np.dtype | type | None = None,
     compression: str | None = None,

@@ -27,7 +27,7 @@ class State:
 class WatchedFile:
     """A file as it was when it was opened."""
 
-    def __init__(self, path: str | os.PathLike) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
         self.state = self._look()
 

@@ -46,7 +46,7 @@ class RowForm:
 class RowFile:
     """A file of pieces. One thread appends; afterwards any number of threads read."""
 
-    def __init__(self, path: str | os.PathLike, form: RowForm) -> None:
+    def __init__(self, path: str | os.PathLike[str], form: RowForm) -> None:
         self.path, self.form = path, form
         self._out: IO[bytes] | None = open(path, "wb")  # noqa: SIM115  (`finish` closes it)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SOURCE_FORMATS = ("svmlight", "csv", "parquet", "arrow", "fasta")
 
-Paths = str | os.PathLike | Sequence[str | os.PathLike]
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 def open_source(
@@ -164,11 +164,11 @@ def _table(
             options = {"target": wanted.target, "qid": wanted.qid, "weight": wanted.weight}
             refuse(path, "a row store", **options, drop=wanted.drop or None, text=text)
             return store.StoreSource(path, mapped=mapped)
-    from maxmargin.data.stream import table_sources  # it needs all of pyarrow
+    from maxmargin.data.stream import csv_source, table_sources  # they need all of pyarrow
 
     refuse(path, kind, mapped=mapped or None)
     makers: dict[str, Any] = {
-        "csv": table_sources.CsvSource,
+        "csv": csv_source.CsvSource,
         "parquet": table_sources.ParquetSource,
         "arrow": table_sources.ArrowSource,
     }

@@ -33,7 +33,7 @@ class TextSource(ABC):
     index_base: int | None = None
 
     def __init__(
-        self, path: str | os.PathLike, ends: bytes, threads: int | None, block_bytes: int
+        self, path: str | os.PathLike[str], ends: bytes, threads: int | None, block_bytes: int
     ) -> None:
         self._file = WatchedFile(path)
         self._ends, self._block_bytes = ends, block_bytes
@@ -115,7 +115,7 @@ class SvmlightSource(TextSource):
 
     def __init__(
         self,
-        path: str | os.PathLike,
+        path: str | os.PathLike[str],
         *,
         dtype: np.dtype,
         threads: int | None = None,
@@ -177,7 +177,7 @@ class FastaSource(TextSource):
 
     def __init__(
         self,
-        path: str | os.PathLike,
+        path: str | os.PathLike[str],
         *,
         labelled: bool | None = None,
         threads: int | None = None,
@@ -211,3 +211,5 @@ class FastaSource(TextSource):
                 return np.array(texts).astype(LABEL_KINDS[self._label_kind])
             except ValueError:
                 self._label_kind += 1  # found in the scan, so passes agree
+            except OverflowError:  # more digits than float64 tells apart, either
+                self._label_kind = LABEL_KINDS.index(str)
