@@ -164,6 +164,8 @@ class Progress:
 def joined(histories: Iterable[Iterable[Progress]]) -> list[Progress]:
     """The moments of several problems, one after the other, that know which is theirs."""
     found = list(histories)
+    if len(found) == 1:
+        return list(found[0])
     return [
         replace(moment, problem=k, problems=len(found))
         for k, history in enumerate(found)

@@ -5,6 +5,7 @@ import pytest
 
 from maxmargin import _core
 from maxmargin.losses import Hinge, Ranks, measure_loss
+from maxmargin.losses.line_search import TrialPoint, minimise
 
 POOL = _core.Pool(1)
 
@@ -98,3 +99,23 @@ def test_the_search_agrees_with_the_exact_one_of_the_hinge_loss():
         G0 = value(hinge, p, dp, 1.0, 0.0, 0)
         gain = G0 - value(hinge, p, dp, 1.0, 0.0, exact)
         assert G0 - value(hinge, p, dp, 1.0, 0.0, found) >= 0.9 * gain - 1e-12
+
+
+def test_slopes_whose_squares_leave_float64_are_searched():
+    """An OverflowError on a cluster, where features were 1e123 and slopes are Python's numbers."""
+    line = Parabola(bend=1e160, slope=-1e160)
+    best = minimise(line, line(0.0), 0.5)
+    assert 0.5 < best.k < 1.5
+
+
+class Parabola:
+    """``G(k) = bend k^2 / 2 + slope k``, whose A0 is not known to be its bend."""
+
+    A0 = 1.0
+
+    def __init__(self, bend: float, slope: float) -> None:
+        self.bend, self.slope = bend, slope
+
+    def __call__(self, k: float) -> TrialPoint:
+        G = 0.5 * self.bend * k * k + self.slope * k
+        return TrialPoint(k, G, self.bend * k + self.slope, G, np.zeros(1), np.zeros(1))

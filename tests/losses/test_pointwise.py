@@ -204,6 +204,13 @@ def test_threads_do_not_change_a_sum(spec):
     target = t if LOSSES[spec.name].task == "regression" else None
     values = {Pointwise(spec, q, target, _core.Pool(k)).value(p) for k in (1, 2, 3)}
     assert len(values) == 1
+    loss, ks, slopes = Pointwise(spec, q, target, _core.Pool(3)), np.array([0.0, 0.5, 3.0]), []
+    line = (np.full(n, loss.core.middle), 0.5, p, t)
+    for threads in (1, 3):
+        slopes.append(np.empty(3))
+        loss.core.slopes_along(*line, ks, slopes[-1], _core.Pool(threads))
+    alone = [loss.core.along(*line, k, loss.pool)[0] for k in ks]
+    assert slopes[0].tolist() == slopes[1].tolist() == alone
 
 
 @pytest.mark.parametrize(

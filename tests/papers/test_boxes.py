@@ -107,6 +107,55 @@ def test_kernel_steps_are_those_of_algorithms_1_and_2(C, code, box):
         np.testing.assert_allclose(path.beta, expected, rtol=1e-4, atol=1e-5 * C)
 
 
+def kernel_path(rule="clipped", warm="W4", n=30):
+    """A path of C on a Gaussian kernel, and the matrix of it."""
+    X, y = points(n)
+    K = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2)).astype(np.float32)
+    problem = BinaryProblem(MatrixSource(K), y, np.ones(n))
+    method = Method(rule=rule, cold="I0", warm=warm)
+    return RegularisationPath(problem, method, POOL), K.astype(float), y
+
+
+STARTS = {  # alpha at C_new, from alpha at C_old
+    "W0": lambda a, old, new: 0 * a,
+    "W1": lambda a, old, new: np.full_like(a, new),
+    "W2": lambda a, old, new: a,
+    "W3": lambda a, old, new: a * new / old,
+    "W4": lambda a, old, new: np.where(a == old, new, a),
+    "W5": lambda a, old, new: a * new / old,
+    "W6": lambda a, old, new: np.minimum(a, new),
+}
+
+
+@pytest.mark.parametrize("warm", STARTS)
+def test_starts_are_those_of_procedures_3_to_8(warm):
+    path, K, y = kernel_path(warm=warm)
+    old, new = (3.0, 0.5) if warm in ("W5", "W6") else (0.5, 3.0)
+    path.start(old)
+    path.run(1e-3)
+    a = np.abs(path.beta)
+    assert np.any(a == old) and np.any((a > 0) & (a < old)), "bounded and inner ones"
+    path.start(new)
+    np.testing.assert_allclose(path.beta, y * STARTS[warm](a, old, new), rtol=1e-12)
+    np.testing.assert_allclose(path.r, y - K @ path.beta, atol=1e-5 * new)
+
+
+@pytest.mark.parametrize("rule, most", [("clipped", 2.0), ("plain", np.inf)])
+def test_a_kernel_run_ends_by_rule_9_or_7(rule, most):
+    path, _, y = kernel_path(rule)
+    C, tol, allowed = 100.0, 1e-2, 1e-2 * 100.0 * len(y)
+    path.start(C)
+    S, steps = [np.inf], 0
+    while S[-1] > allowed:
+        path.core.run(0.0, 1)
+        T, E = -path.beta @ path.r, C * np.clip(y * path.r, 0, most).sum()
+        S, steps = [*S, T + E], steps + 1
+    again, _, _ = kernel_path(rule)
+    again.start(C)
+    again.run(tol)
+    assert steps <= again.core.iterations <= steps + 1 + steps // 16, "it looks at S now and then"
+
+
 def test_visits_on_arrival_are_the_steps_of_the_trainer():
     """Blocks of one row, and no room for a cache: rows are visited in the order of the file."""
     (X, y), C = points(), 0.7

@@ -7,6 +7,7 @@ from scipy.optimize import minimize_scalar
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
 from maxmargin.losses import Hinge
+from maxmargin.losses.base import Loss
 from maxmargin.losses.pointwise import LossSpec
 from maxmargin.problem import Settings, Status
 from maxmargin.solvers.linear import bundle
@@ -159,7 +160,7 @@ def test_idle_planes_are_dropped_along_the_way(svm, monkeypatch):
 # ---------------------------------------------------------------- the seam: other losses
 
 
-class LineSearched:
+class LineSearched(Loss):
     """A loss that is searched along a line by evaluating it, as any convex loss can be."""
 
     def value(self, p):
@@ -176,9 +177,6 @@ class LineSearched:
         if G(k) >= G(0):
             k = 0.0
         return k, self.evaluate(p + k * dp)[0]
-
-    def known_subgradient(self):
-        return None
 
 
 class Squared(LineSearched):

@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
+from maxmargin import LinearSVC
 from maxmargin.data.arrays import ArrayRows
 from maxmargin.losses.line_search import bracketed_newton
 from maxmargin.problem import Status
+from maxmargin.solvers.common.start import Start
 from maxmargin.solvers.linear import newton, newton_system
-from maxmargin.training.choice import Start
 
 SOLVERS = ["newton", "dual", "ocas", "cpa"]
 
@@ -109,6 +111,29 @@ def test_newton_goes_on_by_conjugate_gradients_beyond_many_features(svm, monkeyp
     direct = svm.solve("newton", X, y, tol=1e-6)
     assert by_gradients.certificate.relative_gap <= 1e-6
     assert by_gradients.certificate.primal == pytest.approx(direct.certificate.primal, rel=2e-6)
+
+
+@pytest.mark.filterwarnings("error")
+def test_conjugate_gradients_solve_systems_whose_squares_leave_float64():
+    """<x, H x> overflowed, with a warning of numpy, though the solution is a plain number."""
+    diagonal, right = np.array([1e250, 2e250]), np.array([1e120, -1e120])
+    x, is_solved = newton_system.conjugate_gradients(lambda v: diagonal * v, right, most=5)
+    assert is_solved
+    assert x == pytest.approx(right / diagonal, rel=0.2, abs=0)
+
+
+@pytest.mark.parametrize("rounded", [0.0, -1.0, np.nan])
+def test_conjugate_gradients_end_where_rounding_takes_the_curvature(rounded):
+    x, is_solved = newton_system.conjugate_gradients(lambda v: rounded * v, np.ones(3), most=5)
+    assert not is_solved and not x.any()
+
+
+def test_equal_rows_of_opposite_labels_and_huge_features_end_in_a_certificate(monkeypatch):
+    monkeypatch.setattr(newton_system, "SMALL_SYSTEM", 0)
+    X, y = np.array([[1e43, -1e43, 2e43, 5e43]] * 2), np.array([0, 1])
+    with pytest.warns(ConvergenceWarning):
+        model = LinearSVC(C=51600.0, loss="squared_hinge", solver="newton", max_iter=50).fit(X, y)
+    assert model.certificate_.dual <= model.certificate_.primal <= 2 * 51600.0
 
 
 @pytest.mark.parametrize("n", [1500, 5000, 50_000])

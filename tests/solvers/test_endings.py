@@ -1,11 +1,12 @@
 """How a run ends: every way gives the best answer so far, its certificate, and the reason."""
 
 import time
+import warnings
 
 import numpy as np
 import pytest
 
-from maxmargin import _core
+from maxmargin import LinearSVC, _core
 from maxmargin.data.arrays import ArrayRows
 from maxmargin.losses import Hinge
 from maxmargin.problem import Certificate, Progress, Settings, Status
@@ -164,6 +165,24 @@ def test_no_progress_for_long_counts_as_stalled():
         assert not run.record(0, 2.0, 1.0)
     assert run.record(0, 2.0, 1.0)
     assert run.certify(2.0, 1.0).status is Status.STALLED
+
+
+def test_a_bound_above_the_objective_is_no_progress():
+    """A gap below 0 was always less than 0.999 of itself: the run had no end."""
+    run = Run(Settings())
+    records = range(2 * PATIENCE)
+    assert next(k for k in records if run.record(k, 1e-98, 2e-15)) <= PATIENCE + 1
+    assert run.status is Status.STALLED
+
+
+@pytest.mark.parametrize("weight", [1e-12, 1e-100])
+def test_a_class_that_weighs_next_to_nothing_ends_a_fit_with_a_free_intercept(weight, svm):
+    X, y = svm.blobs(60, 3)
+    fitted = LinearSVC(intercept="free", max_iter=5000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted.fit(X, y, sample_weight=np.where(y > 0, weight, 1.0))
+    assert fitted.certificate_.n_iter < 1000
 
 
 def test_a_run_that_thought_itself_optimal_is_judged_by_its_certificate():

@@ -141,35 +141,40 @@ def test_newton_finds_the_optimum_of_a_box():
         assert P - (a.sum() - 0.5 * a @ Q @ a) <= 1e-6 * P
 
 
-@pytest.mark.parametrize("gamma", [0.5, 1e4])  # products, and differences squared
-def test_sums_of_float64_values_agree_with_plain_ones_across_tiles(gamma, monkeypatch):
+@pytest.mark.parametrize("shape", ["dense", "wide", "sparse"])
+@pytest.mark.parametrize("name, gamma", [("rbf", 0.5), ("rbf", 1e4), ("poly", 0.5), ("linear", 1)])
+def test_sums_of_float64_values_agree_with_plain_ones_across_tiles(name, gamma, shape, monkeypatch):
     monkeypatch.setattr(gram, "TILE", 32)
-    monkeypatch.setattr(gram, "BAND", 8)
     monkeypatch.setattr(exact, "TILE", 32)
-    monkeypatch.setattr(exact, "BAND", 8)
-    X, _ = points(120, 3)
+    monkeypatch.setattr(exact, "STRIP", 8)
+    X, _ = points(120, 20 if shape == "wide" else 3)
     beta = np.random.default_rng(1).normal(size=77)
     order = np.random.default_rng(2).permutation(120)[:101]
-    kernel = Kernel("rbf", gamma)
-    named = exact.NamedValues(gram.points_for(X, kernel), kernel)
+    kernel = Kernel(name, gamma, coef0=1.0)
+    given = sp.csr_matrix(X) if shape == "sparse" else X
+    named = exact.NamedValues(gram.points_for(given, kernel), kernel)
     f, error = named.combine(order, order[:77], beta, _core.Pool(2))
     differences = X[order][:, None] - X[order[:77]][None]
-    K = np.exp(-gamma * (differences**2).sum(axis=2))
-    assert np.all(np.abs(f - K @ beta) <= error + 1e-10 * (K @ np.abs(beta)))
+    K = X[order] @ X[order[:77]].T
+    if name == "rbf":
+        K = np.exp(-gamma * (differences**2).sum(axis=2))
+    elif name == "poly":
+        K = (gamma * K + 1.0) ** 3
+    assert np.all(np.abs(f - K @ beta) <= error + 1e-10 * (np.abs(K) @ np.abs(beta)))
+    assert np.all(error <= 1e-9 * np.sqrt(named.diagonal[order] * named.diagonal.max()) * 77)
 
 
 def test_a_certificate_evaluates_half_a_square_of_support_vectors_in_float64(monkeypatch):
-    monkeypatch.setattr(gram, "BAND", 16)
-    monkeypatch.setattr(exact, "BAND", 16)
+    monkeypatch.setattr(exact, "STRIP", 16)
     evaluated = []
-    values_of = exact.NamedValues._tile
 
-    def counted(self, *arguments):
-        G = values_of(self, *arguments)
-        evaluated.append(G.size)
-        return G
+    class Counted(gram.Products):
+        def __call__(self, left, right):
+            G = super().__call__(left, right)
+            evaluated.append(G.size)
+            return G
 
-    monkeypatch.setattr(exact.NamedValues, "_tile", counted)
+    monkeypatch.setattr(exact, "Products", Counted)
     X, y = points(400, noise=0.5)
     model = KernelSVC(C=1.0, gamma=1.0).fit(X, y)
     m, near = len(model.support_), 20

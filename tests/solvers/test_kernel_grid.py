@@ -6,11 +6,13 @@ from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 
 from maxmargin import _core
 from maxmargin.problem import Settings
+from maxmargin.solvers.kernel import adaptive_grid, grid_matrices
 from maxmargin.solvers.kernel import gram as kernels
 from maxmargin.solvers.kernel import grid as kernel_grid
+from maxmargin.solvers.kernel import grid_problem as problems
 from maxmargin.solvers.kernel.coding import OneVsOne, coding_of
 from maxmargin.solvers.kernel.gram import Kernel
-from maxmargin.solvers.kernel.path import BinaryProblem, Method
+from maxmargin.solvers.kernel.path import BinaryProblem, Method, RegularisationPath
 from maxmargin.solvers.kernel.sources import source_of
 from maxmargin.solvers.kernel.two_variable import solve
 
@@ -26,7 +28,7 @@ def grid_problem(n=150, classes=2, multi_class="ovr", folds=None, kernel=None, s
     weights = random.uniform(0.5, 1.5, n)
     if folds is None:
         folds = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, codes))
-    return kernel_grid.GridProblem(
+    return problems.GridProblem(
         X,
         codes,
         weights,
@@ -150,8 +152,107 @@ def test_a_callback_sees_every_task_and_can_end_the_search():
 
 
 def test_a_budget_below_one_matrix_is_refused_with_numbers():
-    with pytest.raises(ValueError, match=r"kernel matrix of 150 rows takes .* GiB.*fewer rows"):
+    with pytest.raises(ValueError, match=r"of 150 rows takes 94 KB.* is 1000 B, too.*fewer rows"):
         kernel_grid.search(grid_problem(), Settings(), POOL, memory=1000)
+
+
+def test_a_cache_of_rows_serves_a_grid_that_does_not_fit(monkeypatch):
+    monkeypatch.setattr(grid_matrices, "LEAST_ROWS", 10)
+    problem = grid_problem(classes=3)
+    exact = {"settings": Settings(tol=1e-6), "method": Method(rule="plain")}
+    whole = kernel_grid.search(problem, **exact, pool=POOL)
+    for threads in (1, 2):
+        pool = _core.Pool(threads)
+        found = kernel_grid.search(problem, **exact, pool=pool, memory=threads * 4 * 150 * 20)
+        assert found.complete and np.abs(found.error - whole.error).max() <= 0.03
+    assert found.best == whole.best
+    for one, other in zip(found.solutions, whole.solutions):
+        assert one.certificate.primal == pytest.approx(other.certificate.primal, rel=1e-5)
+
+
+def test_only_kernels_by_name_can_do_without_a_matrix():
+    problem = grid_problem(kernel=lambda X, Z: X @ Z.T)
+    problem.gammas = GAMMAS[:1]
+    with pytest.raises(ValueError, match="a kernel by name"):
+        kernel_grid.search(problem, Settings(), POOL, memory=95000)
+
+
+@pytest.mark.parametrize("warm", ["W2", "W3", "W5", "W6", "hybrid"])
+def test_every_start_and_order_finds_the_same_optimum(warm):
+    problem = grid_problem(80)
+    found, auto = (
+        kernel_grid.search(
+            problem, Settings(tol=1e-7), POOL, method=Method(rule="plain", warm=name), refit=False
+        )
+        for name in (warm, "auto")
+    )
+    assert found.complete and np.abs(found.error - auto.error).max() <= 1.01 / 20
+    assert np.allclose(found.loss, auto.loss, atol=1e-3)
+
+
+def test_the_hybrid_start_goes_up_and_down_from_a_medium_C():
+    problem = grid_problem(80)
+    source = source_of(problem.X, Kernel("rbf", 0.5), 10**9, POOL)
+    y = problem.coding.labels(problem.codes)[0]
+    binary = BinaryProblem(source, y, problem.weights)
+    path = RegularisationPath(binary, Method(rule="plain", warm="hybrid"), POOL)
+    Cs, seen = np.array([5.0, 0.1, 20.0, 1.0, 0.3]), []
+    for at in path.along(Cs):
+        path.run(1e-7)
+        seen.append(at)
+        primal, dual = path.bounds()
+        assert Cs[at] == path.C and primal - dual <= 1e-6 * path.scale
+    assert seen == [3, 0, 2, 4, 1]
+
+
+# ---------------------------------------------------------------- searches that screen
+
+
+def test_screening_spares_the_other_folds_what_the_first_rules_out():
+    problem = grid_problem(400)
+    whole = kernel_grid.search(problem, Settings(), POOL, refit=False)
+    found = kernel_grid.GridSearch(problem, Settings(), Method(), 10**9, POOL)
+    result = found.search(least=np.inf)
+    best = whole.error[whole.best].mean()
+    assert result.complete and result.error[result.best].mean() == pytest.approx(best, abs=0.005)
+    spared = np.isnan(result.error)
+    assert not spared[:, :, 0].any() and 0 < spared[:, :, 1].sum() < spared[:, :, 1].size
+    assert np.array_equal(spared[:, :, 1], spared[:, :, 3])
+    tried = ~spared[:, :, 1]
+    worse = result.error[:, :, 0][~tried].min()
+    assert worse > result.error[:, :, 0].min() + 0.05
+    fewer = kernel_grid.GridSearch(problem, Settings(), Method(), 10**9, POOL)
+    fewer.search(least=0.0)  # a point elsewhere never errs
+    assert np.isnan(fewer.result.error[:, :, 1]).sum() > spared[:, :, 1].sum()
+
+
+def test_what_chance_explains_is_promising():
+    error = np.array([0.1, 0.13, 0.2, np.nan])
+    assert problems.promising(error, 0.1, np.ones(100)).tolist() == [True, True, True, True]
+    assert problems.promising(error, 0.1, np.ones(1000)).tolist() == [True, True, False, True]
+    # ten rows of weight 100 tell as much as ten rows
+    assert problems.promising(error, 0.1, np.append(np.full(10, 100.0), 0)).all()
+
+
+def test_a_point_is_judged_after_its_steps():
+    problem = grid_problem()
+    found = kernel_grid.GridSearch(problem, Settings(), Method(), 10**9, POOL, most_steps=7)
+    result = found.search()
+    assert result.complete and result.iterations.max() == 7
+
+
+def test_the_last_fit_is_that_of_the_point_named_best_whichever_round_tried_it():
+    problem = grid_problem()
+    rounds = adaptive_grid.Rounds(problem, Settings(tol=1e-6), POOL, Method(), 10**9, None)
+    assert rounds.search(CS[:3], GAMMAS[:2]) and rounds.search(CS[2:], GAMMAS[1:])
+    result = rounds.result()
+    for best in [(0, 1), (2, 4), (1, 2)]:
+        result.best = best
+        (solution,) = rounds.refit(result)
+        y = problem.coding.labels(problem.codes)[0]
+        source = source_of(problem.X, Kernel("rbf", result.gamma), 10**9, POOL)
+        alone = solve(BinaryProblem(source, y, problem.weights), result.C, Settings(tol=1e-6), POOL)
+        assert solution.certificate.primal == pytest.approx(alone.certificate.primal, rel=1e-5)
 
 
 def test_precomputed_and_called_kernels_have_one_width():
@@ -169,12 +270,12 @@ def test_precomputed_and_called_kernels_have_one_width():
 
 
 def test_the_grid_of_the_paper():
-    Cs = kernel_grid.paper_Cs(1000, 10)
+    Cs = problems.paper_Cs(1000, 10)
     assert Cs[0] == pytest.approx(1 / 2000) and Cs[-1] == pytest.approx(1000 / 20)
     assert np.allclose(np.diff(np.log(Cs)), np.log(Cs[1] / Cs[0]))
-    gammas = kernel_grid.paper_gammas(1000, 3, "rbf", 10)
+    gammas = problems.paper_gammas(1000, 3, "rbf", 10)
     assert gammas[0] == pytest.approx(0.01) and gammas[-1] == pytest.approx(400)
-    assert kernel_grid.paper_gammas(1000, 3, "laplacian", 10)[-1] == pytest.approx(20)
+    assert problems.paper_gammas(1000, 3, "laplacian", 10)[-1] == pytest.approx(20)
 
 
 def test_one_vs_one_scores_decide_by_votes():

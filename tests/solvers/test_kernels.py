@@ -14,7 +14,7 @@ from maxmargin.solvers.kernel import sources as kernel_sources
 from maxmargin.solvers.kernel.given import given_matrix
 from maxmargin.solvers.kernel.gram import Kernel
 from maxmargin.solvers.kernel.path import BinaryProblem, Method
-from maxmargin.solvers.kernel.sources import EARLY, CachedSource, PartialSource, source_of
+from maxmargin.solvers.kernel.sources import EARLIEST, EARLY, CachedSource, PartialSource, source_of
 from maxmargin.solvers.kernel.two_variable import solve
 
 POOL = _core.Pool(2)
@@ -182,6 +182,14 @@ def test_neighbours_are_the_nearest():
     assert same.mean() > 0.99  # float32 may swap neighbours that are equally near
 
 
+@pytest.mark.filterwarnings("error")
+def test_kernel_values_at_the_end_of_float32_have_neighbours():
+    """k(x, x) + k(z, z) was infinite, and infinity less infinity no distance."""
+    X = np.array([1.0, 2.0, 2.2, -2.2])[:, None]
+    K = (6e37 * X @ X.T).astype(np.float32)
+    assert kernels.neighbours_by_kernel(K, 1, POOL).ravel().tolist() == [1, 2, 1, 0]
+
+
 def test_few_points_have_few_neighbours():
     K = np.eye(3, dtype=np.float32)
     assert kernels.neighbours_by_kernel(K, 10, POOL).shape == (3, 2)
@@ -283,6 +291,13 @@ def test_bad_byte_amounts_are_refused(text):
         kernel_sources.parse_bytes(text)
 
 
+@pytest.mark.parametrize("size", [1, 1000, 1024, 90_000, 1 << 20, 1.5 * 2**30, 3 * 2**40])
+def test_bytes_are_spelled_as_they_are_read(size):
+    assert kernel_sources.parse_bytes(kernel_sources.spell_bytes(size)) == pytest.approx(
+        size, rel=0.05
+    )
+
+
 # ---------------------------------------------------------------- matrices given by others
 
 
@@ -338,18 +353,23 @@ def test_a_matrix_is_filled_early_while_every_step_asks_for_new_rows():
     X = np.random.default_rng(0).normal(size=(400, 3))
     pool = _core.Pool(1)
 
-    def source_after(rows, steps):
+    def source_after(rows, steps, waiting=0):
         source = PartialSource(X, Kernel("rbf", 1.0), pool)
         for i in range(rows):
             source.rows.row(i)
-        source.fill_if_cheaper(steps, pool)
+        source.fill_if_cheaper(steps, pool, waiting)
         return source
 
     early = int(np.ceil(EARLY * source_after(0, 1).fill_at))
     assert source_after(early, early).rows.whole
     assert not source_after(early, early + 1).rows.whole  # steps come back to rows they know
     assert not source_after(early - 1, 1).rows.whole
-    assert source_after(source_after(0, 1).fill_at, 10**6).rows.whole
+    worth = source_after(0, 1).fill_at
+    assert source_after(worth, 10**6).rows.whole
+    earliest = int(np.ceil(EARLIEST * worth))
+    assert source_after(earliest, 10**6, waiting=worth).rows.whole
+    assert not source_after(earliest, 10**6, waiting=worth - 1).rows.whole
+    assert not source_after(earliest - 1, 1, waiting=400).rows.whole
 
 
 def test_noisy_rows_fill_the_matrix_before_single_rows_cost_as_much():
@@ -359,4 +379,5 @@ def test_noisy_rows_fill_the_matrix_before_single_rows_cost_as_much():
     pool = _core.Pool(1)
     source = PartialSource(X, Kernel("rbf", 0.05), pool)
     solve(BinaryProblem(source, y, np.ones(1000)), 1.0, Settings(), pool)
-    assert source.rows.whole and source.rows.computed < source.fill_at
+    # Most points wait for a step for long: the matrix is made as soon as that is believed.
+    assert source.rows.whole and source.rows.computed < EARLY * source.fill_at

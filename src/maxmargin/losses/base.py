@@ -8,7 +8,10 @@ import numpy as np
 
 
 class Loss(Protocol):
-    """A convex R(p) >= 0 of the predictions p = X w; C and all weights are part of it."""
+    """A convex R(p) >= 0 of the predictions p = X w; C and all weights are part of it.
+
+    To be inherited: `SearchedLoss` brings a search for losses that can only be evaluated.
+    """
 
     n: int
     at_zero: float  # R(0), known without looking at predictions
@@ -24,3 +27,4 @@ class Loss(Protocol):
 
     def known_subgradient(self) -> np.ndarray | None:
         """The subgradient where the last search ended, if it is known and a plane there will do."""
+        return None

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxmargin import _core
-from maxmargin.losses.line_search import SearchedLoss, bracketed_root
+from maxmargin.losses.line_search import SearchedLoss
 from maxmargin.losses.pointwise import Pointwise
 
 SLOPE_LEFT = 1e-13  # of the sum of all slopes: rounding leaves as much
@@ -124,8 +124,7 @@ class Shifts:
     def best(self, p: np.ndarray, nu: np.ndarray, s: float) -> float:
         """The k that minimises the loss at p + k, rounded by multipliers nu and a penalty 1 / s
         (s = 0: a smooth loss as it is): there the dual variables b_i add up to 0."""
-        core, ones, pool = self.loss.core, self.ones, self.loss.pool
-        return bracketed_root(lambda k: core.along(nu, s, p, ones, k, pool), self.small)
+        return self.loss.core.root_along(nu, s, p, self.ones, self.small, self.loss.pool)
 
 
 def balanced(b: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -24,8 +25,8 @@ from maxmargin.losses.pointwise import Pointwise
 
 # Edges of one part in one round. The more there are the fewer the rounds; the driver should not
 # have more than some ALL_EDGES to look at.
-LEAST_EDGES, MOST_EDGES = 256, 2048
-ALL_EDGES = 65_536
+LEAST_EDGES, MOST_EDGES = 64, 2048
+ALL_EDGES = 32_768
 
 
 def edges_of_each(parts: int) -> int:
@@ -59,15 +60,6 @@ class Summary:
     complete: bool
     edges: np.ndarray
     rises: np.ndarray
-
-    def bounds(self, k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What the part's slope just after k is at least, and at most."""
-        risen = self.slope + np.concatenate(([0.0], np.cumsum(self.rises)))
-        below = np.searchsorted(self.edges, k, side="right")
-        between = (below < len(self.edges)) & ~np.isin(k, self.edges)
-        least = np.where(k < self.start, -np.inf, risen[below])
-        most = np.where(k > self.end, np.inf, risen[below + between])
-        return least, most
 
 
 class PartLine:
@@ -150,15 +142,25 @@ class _Line:
         """The part of the bracket where G' may change its sign."""
         limits = {bound for s in self.summaries for bound in (s.start, s.end)} - {math.inf}
         at = np.union1d(self.edges, sorted(limits))
-        least, most = self.B0 + at * self.A0, self.B0 + at * self.A0
-        for summary in self.summaries:
-            its_least, its_most = summary.bounds(at)
-            least, most = least + its_least, most + its_most
+        least, most = self.bounds(at)
         negative, positive = at[most < 0], at[least >= 0]
         return (
             max(low, float(negative[-1])) if len(negative) else low,
             min(high, float(positive[0])) if len(positive) else high,
         )
+
+    def bounds(self, k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What G' just after k is at least, and at most: a bin of a part has risen by k if its
+        upper edge is not above k, and may have if its lower edge is below."""
+        rigid = self.slope + k * self.A0
+        least = rigid + _sums_up_to(self.edges, self.rises, k, "right")
+        lower = np.concatenate([np.append(s.start, s.edges)[:-1] for s in self.summaries])
+        rises = np.concatenate([s.rises for s in self.summaries])
+        order = np.argsort(lower, kind="stable")
+        most = rigid + _sums_up_to(lower[order], rises[order], k, "left")
+        least[k < max(s.start for s in self.summaries)] = -np.inf
+        most[k > min(s.end for s in self.summaries)] = np.inf
+        return least, most
 
     def halved(self, low: float, high: float, ask: Ask) -> tuple[float, float]:
         """One half of the bracket, by the slope at the median of what parts know."""
@@ -191,3 +193,10 @@ class _Line:
         passed = self.edges < k
         rest = float(np.sum(self.rises[passed] * (k - self.edges[passed])))
         return self.value + k * self.active + rest
+
+
+def _sums_up_to(
+    at: np.ndarray, values: np.ndarray, k: np.ndarray, side: Literal["left", "right"]
+) -> np.ndarray:
+    """For every k the sum of the values before it; `at` rises."""
+    return np.append(0.0, np.cumsum(values))[np.searchsorted(at, k, side)]

@@ -22,6 +22,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from maxmargin import _core
+from maxmargin.losses.base import Loss
 
 # The search ends when what is left to gain is surely (by the tangents) or likely (by the slopes)
 # below this share of what was gained. A plane is added next to the point found in any case, and a
@@ -60,15 +61,14 @@ class Line(Protocol):
         """The `SearchPoint` at k."""
 
 
-class SearchedLoss(ABC):
+class SearchedLoss(Loss, ABC):
     """A loss that is searched along a line by evaluating it.
 
-    The search remembers the loss where it ended: the next one starts there. Where there are many
+    The search remembers the loss where it ended: the next one starts there. No plane is made there:
+    at a kink it would tell one side only, and the search ends at kinks. Where there are many
     rows a search over a sample of them says where to look first; what is returned is exact.
     """
 
-    n: int
-    at_zero: float
     pool: _core.Pool
 
     def __init__(self) -> None:
@@ -97,10 +97,6 @@ class SearchedLoss(ABC):
             self._step = best.k
         self._end = (best.p, best.R, best.subgrad)
         return best.k, best.R
-
-    def known_subgradient(self) -> np.ndarray | None:
-        """None: a plane at a kink tells one side of it only, and the search ends at kinks."""
-        return None
 
     def _start(self, line: _Line) -> TrialPoint:
         if self._end is not None and np.array_equal(self._end[0], line.p):
@@ -180,8 +176,9 @@ def _good_enough(
     # Where G has fallen as a parabola with these slopes would, a parabola has (g / g0)^2 left. And
     # surely no more than g^2 / (2 A0) is left, since G' grows at least as fast as A0 k.
     parabola = -0.5 * (start.g + best.g) * best.k
-    likely = best.g**2 <= SHARE_LEFT * start.g**2 and abs(gained - parabola) <= 0.1 * gained
-    if likely and best.g**2 <= A0 * gained:
+    flat = abs(best.g) <= math.sqrt(SHARE_LEFT) * abs(start.g)  # squares may overflow
+    likely = flat and abs(gained - parabola) <= 0.1 * gained
+    if likely and best.g * best.g <= A0 * gained:
         return True
     if high is None:
         return False
@@ -231,28 +228,5 @@ def bracketed_newton(
         guess = k - slope / curvature if curvature > 0 else math.nan  # it may underflow
         if not low < guess < high:
             guess = 0.5 * (low + high) if high < math.inf else 2 * k
-        k = guess
-    return k
-
-
-def bracketed_root(
-    slope_and_curvature: Callable[[float], tuple[float, float]], small: float
-) -> float:
-    """A k, of either sign, where an increasing function is at most `small` from 0, by Newton's
-    method from k = 0; where steps outrun what float64 tells apart, the last k."""
-    k, low, high, step = 0.0, -math.inf, math.inf, 1.0
-    for _ in range(200):
-        slope, curvature = slope_and_curvature(k)
-        if abs(slope) <= small:
-            break
-        low, high = (low, k) if slope > 0 else (k, high)
-        guess = k - slope / curvature if curvature > 0 else math.nan
-        if not low < guess < high:
-            if math.isfinite(low) and math.isfinite(high):
-                guess = 0.5 * (low + high)
-            else:
-                guess, step = k - math.copysign(step, slope), 2 * step
-        if guess in (k, low, high):
-            break
         k = guess
     return k

@@ -30,6 +30,7 @@ from __future__ import annotations
 import math
 import numbers
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 
@@ -79,7 +80,9 @@ class _Tables(SearchedLoss):
 class FBeta(_Tables):
     """``Delta = 1 - F_beta``, maximised over all tables in O(n log n)."""
 
-    def __init__(self, y, C, pool, weight=None, *, beta: float = 1.0) -> None:
+    def __init__(
+        self, y: Any, C: float, pool: _core.Pool, weight: Any = None, *, beta: float = 1.0
+    ) -> None:
         super().__init__(y, C, pool, weight)
         self.beta = float(beta)
         self.at_zero = self.total  # no positive kept: F = 0
@@ -91,7 +94,7 @@ class FBeta(_Tables):
 class BreakEven(_Tables):
     """``Delta = 1 - a / n+`` over the labellings with as many positives as there are."""
 
-    def __init__(self, y, C, pool, weight=None) -> None:
+    def __init__(self, y: Any, C: float, pool: _core.Pool, weight: Any = None) -> None:
         super().__init__(y, C, pool, weight)
         self.at_zero = self.total * min(1.0, self.negatives / self.positives)
 
@@ -102,7 +105,7 @@ class BreakEven(_Tables):
 class AtK(_Tables):
     """One minus the precision of at least k rows, or one minus the recall of at most k."""
 
-    def __init__(self, y, C, pool, weight=None, *, k: float) -> None:
+    def __init__(self, y: Any, C: float, pool: _core.Pool, weight: Any = None, *, k: float) -> None:
         super().__init__(y, C, pool, weight)
         self.k = float(k)
         few = self.k <= self.positives
@@ -155,7 +158,9 @@ def measure_loss(
     return loss
 
 
-def _table_loss(measure, y, C, pool, beta, k, weight) -> SearchedLoss:
+def _table_loss(
+    measure: str, y: Any, C: float, pool: _core.Pool, beta: float, k: Any, weight: Any
+) -> SearchedLoss:
     if measure in ("f1", "fbeta"):
         return FBeta(y, C, pool, weight, beta=1.0 if measure == "f1" else beta)
     if measure == "prbep":

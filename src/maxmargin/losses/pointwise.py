@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin import _core
+from maxmargin.losses.base import Loss
 from maxmargin.losses.line_search import bracketed_newton
 from maxmargin.losses.table import LOSSES, losses_for
 from maxmargin.parameters import ParameterError, is_number, not_negative, one_of, positive
@@ -71,7 +72,7 @@ def inside_unit(name: str, value: Any) -> float:
 _CHECKS = {"epsilon": not_negative, "delta": positive, "quantile": inside_unit}
 
 
-class Pointwise:
+class Pointwise(Loss):
     """A pointwise loss of predictions.
 
     Parameters
@@ -128,9 +129,6 @@ class Pointwise:
 
         slope, _ = slope_and_curvature(0.0)
         return bracketed_newton(slope_and_curvature, SLOPE_LEFT * -slope) if slope < 0 else 0.0
-
-    def known_subgradient(self) -> None:
-        """The search looks at slopes only."""
 
     # ------------------------------------------------------------ the dual
 

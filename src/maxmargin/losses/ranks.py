@@ -16,6 +16,7 @@ bound on one minus the area under the ROC curve.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -82,7 +83,7 @@ class Ranks(SearchedLoss):
         c = np.divide(total / self.queries, m, out=np.zeros_like(m), where=m > 0)
         self.core.set_scales(c)
 
-    def _look_at_sample(self, y, query, weight) -> None:
+    def _look_at_sample(self, y: Any, query: Any, weight: Any) -> None:
         """Samples every so-manieth row, or query where there are many."""
         step = self.n // SAMPLE
         rows: np.ndarray | slice = slice(None, None, step)
@@ -117,7 +118,7 @@ class Ranks(SearchedLoss):
         return self.core.evaluate(p, subgrad, self.pool), subgrad
 
 
-def _near_one(weight) -> tuple[np.ndarray | None, float]:
+def _near_one(weight: Any) -> tuple[np.ndarray | None, float]:
     """Weights in a unit, a power of two, in which products of huge or tiny ones are exact."""
     if weight is None:
         return None, 1.0

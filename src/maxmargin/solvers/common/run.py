@@ -13,6 +13,7 @@ from maxmargin import _core
 from maxmargin.problem import Certificate, Clock, Progress, Settings, Status, enclose
 
 Stopped = _core.Stopped  # raised by products and sums when the stop flag is
+BY_CALLBACK = _core.StopReason.callback  # why a run ends that a callback ended
 
 PATIENCE = 500  # records without any progress of the gap: rounding errors rule
 
@@ -26,7 +27,11 @@ class Interrupts:
 
     def __init__(self) -> None:
         self._stops: list[_core.Stop | Interrupts] = []
-        self.requested = False
+        self._reason = _core.StopReason.none
+
+    @property
+    def requested(self) -> bool:
+        return self._reason != _core.StopReason.none
 
     def new_stop(self, max_time: float | None = None) -> _core.Stop:
         """A flag that the clock raises after `max_time` seconds, and `interrupt` at any time."""
@@ -45,12 +50,14 @@ class Interrupts:
     def _add(self, stop: _core.Stop | Interrupts) -> None:
         self._stops.append(stop)
         if self.requested:
-            stop.interrupt()
+            stop.interrupt(self._reason)
 
-    def interrupt(self) -> None:
-        self.requested = True
+    def interrupt(self, reason: _core.StopReason = _core.StopReason.interrupted) -> None:
+        """Raises all flags. The first reason stays."""
+        if not self.requested:
+            self._reason = reason
         for stop in self._stops:
-            stop.interrupt()
+            stop.interrupt(reason)
 
 
 class _Handler:
@@ -93,6 +100,13 @@ def interruptible(max_time: float | None = None) -> Iterator[_core.Stop]:
     """The stop flag of one computation, raised by Ctrl-C or after `max_time` seconds."""
     with catch_interrupts() as interrupts:
         yield interrupts.new_stop(max_time)
+
+
+def ended_by(stop: _core.Stop | None) -> Status:
+    """What a raised flag says; without a reason of its own it shares a pass whose time is over."""
+    if stop is None or stop.reason == _core.StopReason.interrupted:
+        return Status.INTERRUPTED
+    return Status.CALLBACK if stop.reason == _core.StopReason.callback else Status.MAX_TIME
 
 
 class Run:
@@ -171,7 +185,8 @@ class Run:
 
     def _stalls(self, problem: int, progress: Progress) -> bool:
         """Whether the gap has not shrunk for long."""
-        gap, records = progress.primal - progress.dual, len(self.histories[problem])
+        gap = max(progress.primal - progress.dual, 0.0)  # rounding may make it less
+        records = len(self.histories[problem])
         if gap < 0.999 * self._least_gaps[problem]:
             self._least_gaps[problem], self._records_at_progress[problem] = gap, records
         return records - self._records_at_progress[problem] > self.patience
@@ -207,13 +222,8 @@ class Run:
 
     def stopped(self, reason: BaseException | None = None) -> None:
         """The stop flag was raised, or rows were lost: say which, and by whom."""
-        stop = self.settings.stop
-        if isinstance(reason, RowsLost):
-            self.end(Status.ROWS_LOST)
-        elif stop is not None and stop.reason != _core.StopReason.interrupted:
-            self.end(Status.MAX_TIME)  # its own clock, or that of a pass that others share
-        else:
-            self.end(Status.INTERRUPTED)
+        is_lost = isinstance(reason, RowsLost)
+        self.end(Status.ROWS_LOST if is_lost else ended_by(self.settings.stop))
 
     def within_tolerance(self, primal: float, dual: float, margin: float = 0.0) -> bool:
         if not enclose(primal, dual):

@@ -6,7 +6,10 @@
 
 Five values each at first. While the best point lies at an edge, values beyond it are tried beside
 the best; then the points half way to its neighbours. About 40 points find what a grid of 10 x 10
-does, wherever it lies. All rounds share one matrix of distances.
+does, wherever it lies. All rounds share one matrix of distances. Points that the first fold shows
+to be worse than chance explains are not tried in the others, and a point that takes more than
+`STEPS` steps a row is judged where it stands: such points lie at large C and small gamma, take most
+of the time, and change hardly a prediction in it.
 """
 
 from __future__ import annotations
@@ -21,20 +24,21 @@ from scipy.spatial.distance import cdist
 from maxmargin import _core
 from maxmargin.problem import Settings
 from maxmargin.solvers.kernel.gram import Kernel, Points
-from maxmargin.solvers.kernel.grid import (
+from maxmargin.solvers.kernel.grid import GridSearch, nothing_found
+from maxmargin.solvers.kernel.grid_problem import (
     GridProblem,
     GridProgress,
     GridResult,
-    GridSearch,
     best_point,
     empty_result,
-    nothing_found,
 )
-from maxmargin.solvers.kernel.path import Method
+from maxmargin.solvers.kernel.path import NO_LIMIT, Method
 from maxmargin.solvers.kernel.sources import budget_of
+from maxmargin.solvers.kernel.two_variable import KernelSolution
 
 COARSE = 5  # values of C and of gamma to begin with
 WIDENINGS = 3
+STEPS = 4  # per row, in the search: a point that takes more is judged as it is
 SAMPLE = 256  # rows whose distances to all others tell the scale
 LEAST_RANGE = 32.0  # of gammas: in many dimensions the nearest is as far as any other
 
@@ -85,20 +89,35 @@ class Rounds:
         method: Method,
         budget: int,
         callback: Callable[[GridProgress], bool | None] | None,
+        screens: bool = False,
     ) -> None:
         self.problem, self.settings, self.pool = problem, settings, pool
         self.method, self.budget, self.callback = method, budget, callback
+        self.screens = screens
         self.searches: list[GridSearch] = []
 
-    def search(self, Cs: Any, gammas: Any) -> bool:
-        """Tries these; False if the search was cut short."""
+    def search(self, Cs: Any, gammas: Any, near: bool = False) -> bool:
+        """Tries these; False if the search was cut short. None is hopeless `near` the best."""
+        least = self.least_on_first_fold() if self.screens and not near else None
         problem = replace(self.problem, Cs=np.array(Cs), gammas=np.array(gammas))
         like = self.searches[0].matrices if self.searches else None
         found = GridSearch(
-            problem, self.settings, self.method, self.budget, self.pool, self.callback, like
+            problem,
+            self.settings,
+            self.method,
+            self.budget,
+            self.pool,
+            self.callback,
+            like,
+            most_steps=STEPS * problem.n if self.screens else NO_LIMIT,
         )
         self.searches.append(found)
-        return found.search().complete
+        return found.search(least).complete
+
+    def least_on_first_fold(self) -> float:
+        """The least error there so far; infinity if nothing was tried."""
+        errors = [found.result.error[:, :, 0] for found in self.searches]
+        return min((float(np.nanmin(e)) for e in errors if not np.isnan(e).all()), default=np.inf)
 
     def values(self) -> tuple[np.ndarray, np.ndarray]:
         """All C and all gammas tried, growing."""
@@ -115,23 +134,23 @@ class Rounds:
             rows = np.searchsorted(gammas, found.result.gammas)
             columns = np.searchsorted(Cs, found.result.Cs)
             place = np.ix_(rows, columns)
-            known = ~np.isnan(found.result.error)
+            new = np.isnan(table.error[place])  # of a point tried twice the first try stands
             for name in ("error", "loss", "iterations"):
                 into, values = getattr(table, name), getattr(found.result, name)
-                into[place] = np.where(known, values, into[place])
+                into[place] = np.where(new, values, into[place])
         table.best = best_point(table.error, table.loss)
         table.complete = all(found.result.complete for found in self.searches)
         table.seconds = sum(found.result.seconds for found in self.searches)
         return table
 
-    def refit(self, result: GridResult):
-        """The best point on all rows, by the round that knows it."""
-        for found in self.searches:
-            if found.result.gamma == result.gamma and found.result.C == result.C:
+    def refit(self, result: GridResult) -> list[KernelSolution]:
+        """The best point on all rows, from the solutions of its folds where a round kept them."""
+        tried = [found for found in self.searches if found.tried(result.C, result.gamma)]
+        for found in tried:
+            if (found.result.C, found.result.gamma) == (result.C, result.gamma):
                 return found.refit(self.settings)
-        found = self.searches[0]
-        found.result.best = best_point(found.result.error, found.result.loss)
-        return found.refit(self.settings)
+        tried[0].choose(result.C, result.gamma)
+        return tried[0].refit(self.settings)
 
 
 def search_adaptively(
@@ -147,9 +166,11 @@ def search_adaptively(
 ) -> GridResult:
     """Searches from the coarse grid of the problem on, and fits the best point on all rows.
 
-    Values that somebody gave (not `free_C`, not `free_gamma`) are tried as they are.
+    Values that somebody gave (not `free_C`, not `free_gamma`) are tried as they are, all of them.
     """
-    rounds = Rounds(problem, settings, pool, method or Method(), budget_of(memory), callback)
+    screens = free_C and (free_gamma or len(problem.gammas) == 1)
+    budget = budget_of(memory)
+    rounds = Rounds(problem, settings, pool, method or Method(), budget, callback, screens)
     try:
         complete = rounds.search(problem.Cs, problem.gammas)
     except _core.Stopped:  # before there was a matrix of distances
@@ -162,13 +183,14 @@ def search_adaptively(
             break
         complete = rounds.search(*wider)
     if complete and (free_C or free_gamma):
-        complete = rounds.search(*around_best(rounds.result(), free_C, free_gamma))
+        Cs, gammas = around_best(rounds.result(), free_C, free_gamma)
+        complete = rounds.search(Cs, gammas, near=True)
     result = rounds.result()
     result.solutions = rounds.refit(result)
     return result
 
 
-def beyond_edges(result: GridResult, free_C: bool, free_gamma: bool):
+def beyond_edges(result: GridResult, free_C: bool, free_gamma: bool) -> tuple[Any, Any] | None:
     """C and gammas to try because the best point lies at an edge; None if it does not."""
     g, at = result.best
     Cs, gammas = result.Cs, result.gammas
@@ -194,7 +216,7 @@ def next_beyond(values: np.ndarray, at: int) -> float | None:
     return None
 
 
-def around_best(result: GridResult, free_C: bool, free_gamma: bool):
+def around_best(result: GridResult, free_C: bool, free_gamma: bool) -> tuple[Any, Any]:
     """The best C and gamma, and the values half way to their neighbours."""
     g, at = result.best
     return (

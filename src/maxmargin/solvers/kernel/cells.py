@@ -105,7 +105,7 @@ class _Growing:
     cells: list[np.ndarray] = field(default_factory=list)
 
 
-def cut(X: Any, most: int, seed: int = 0, overlap: float = 0.0) -> tuple[CellTree, list]:
+def cut(X: Any, most: int, seed: int = 0, overlap: float = 0.0) -> tuple[CellTree, list[Any]]:
     """A tree for rows X whose cells have at most `most` rows, and the rows of each cell.
 
     With an `overlap` a side of a cut also learns from that share more rows, the nearest beyond the
@@ -142,7 +142,9 @@ def cut(X: Any, most: int, seed: int = 0, overlap: float = 0.0) -> tuple[CellTre
     return tree, grown.cells
 
 
-def _sides(rows: np.ndarray, along: np.ndarray, threshold: float, overlap: float):
+def _sides(
+    rows: np.ndarray, along: np.ndarray, threshold: float, overlap: float
+) -> list[np.ndarray]:
     """The rows of both sides, each with its share of the nearest rows beyond the cut."""
     below = along <= threshold
     sides = []
@@ -154,7 +156,9 @@ def _sides(rows: np.ndarray, along: np.ndarray, threshold: float, overlap: float
     return sides
 
 
-def _cut_of(X: Any, rows: np.ndarray, random: np.random.Generator):
+def _cut_of(
+    X: Any, rows: np.ndarray, random: np.random.Generator
+) -> tuple[np.ndarray, float, np.ndarray] | None:
     """A direction, a threshold and the rows along it; None where all rows are equal."""
     sample = rows if len(rows) <= SAMPLE else np.sort(random.choice(rows, SAMPLE, replace=False))
     some = X[sample]
@@ -170,7 +174,9 @@ def _cut_of(X: Any, rows: np.ndarray, random: np.random.Generator):
     return None
 
 
-def _between_means(some: np.ndarray, random: np.random.Generator):
+def _between_means(
+    some: np.ndarray, random: np.random.Generator
+) -> tuple[np.ndarray, float] | None:
     """The direction from one centre of 2-means to the other, and where half way is."""
     first = some[random.integers(len(some))]
     low = some[np.argmax(((some - first) ** 2).sum(axis=1))]
@@ -190,7 +196,9 @@ def _between_means(some: np.ndarray, random: np.random.Generator):
     return direction, float(0.5 * (low + high) @ direction)
 
 
-def _widest_feature(some: np.ndarray, random: np.random.Generator):
+def _widest_feature(
+    some: np.ndarray, random: np.random.Generator
+) -> tuple[np.ndarray, float] | None:
     """The feature in which the rows differ most, and the middle of its range."""
     spread = some.max(axis=0) - some.min(axis=0)
     if not spread.max() > 0:

@@ -12,6 +12,9 @@ Rounding of a value is bounded beside the value itself, or, where inner products
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,7 +22,6 @@ import scipy.sparse as sp
 from maxmargin import _core
 from maxmargin.solvers.kernel.blas import OneBlasThread, in_threads
 from maxmargin.solvers.kernel.gram import (
-    BAND,
     TILE,
     Kernel,
     Points,
@@ -30,6 +32,7 @@ from maxmargin.solvers.kernel.gram import (
 
 EPSILON = float(np.finfo(np.float64).eps)
 FLOAT32 = float(np.finfo(np.float32).eps)
+STRIP = 128  # rows of a tile whose values are used together: 1 MB of inner products
 # Above this value of gamma ||x||^2 norms and products are too coarse for the distance of close
 # points, and differences are squared instead.
 WIDE = 500.0
@@ -112,9 +115,10 @@ class NamedValues:
 
     def block(self, rows: np.ndarray) -> np.ndarray:
         points, pool = self.points.taken(rows), _core.Pool(1)
-        whole = points.tile(0, points.n), points, 0
+        whole, norms = points.tile(0, points.n), self._norms(points)
         with OneBlasThread()():
-            K = self._tile(*whole, *whole, Products(points.n, points.n, pool), pool)
+            K = self._products(points.n, points.n)(whole, whole)
+            _core.kernel_values(self.kernel.function, K, norms, norms, pool)
         np.fill_diagonal(K, self.diagonal[rows])
         return K
 
@@ -123,81 +127,95 @@ class NamedValues:
     ) -> tuple[np.ndarray, np.ndarray]:
         """The columns must be the first of the rows: of their own block half is computed."""
         m = len(columns)
-        both = np.column_stack([beta, np.abs(beta)])
-        sums = np.zeros((len(rows), 2))
-        self._add_own(columns, both, sums[:m], pool)
-        self._add_others(rows[m:], columns, both, sums[m:], pool)
-        reach = sums[:, 1]
+        order = np.argsort(beta <= 0, kind="stable")  # positive ones first
+        support = _Support(self.points.taken(columns[order]), beta[order], int((beta > 0).sum()))
+        sums = np.empty((len(rows), 2))  # over positive coefficients, and over the others
+        sums[order] = self._own_sums(support, self.diagonal[columns[order]], pool).T
+        sums[m:] = self._other_sums(rows[m:], support, pool)
+        reach = sums[:, 0] - sums[:, 1]
         if not self.kernel.of_distance:
             sizes = np.sqrt(self.diagonal)
             reach = sizes[rows] * float(np.abs(beta) @ sizes[columns])
         error = EPSILON * (4 + 0.5 * math.sqrt(m)) + self._value_error(self.by_differences)
-        return sums[:, 0], error * reach
+        return sums[:, 0] + sums[:, 1], error * reach
 
-    def _add_own(self, columns, both, sums, pool) -> None:
-        """``sums += K both`` for the symmetric K of the columns among themselves."""
-        points = self.points.taken(columns)
+    def _own_sums(self, support: _Support, diagonal: np.ndarray, pool: _core.Pool) -> np.ndarray:
+        """Of the support vectors among themselves, one row for each sign of the coefficients."""
+        points, beta, positive = support.points, support.beta, support.positive
+        norms = self._norms(points)
         part = points.held() or points.tile
 
         def sums_of_band(band: tuple[int, int]) -> np.ndarray:
             """What a band of rows, and its mirror image, add to all rows from its first on."""
-            values = self._values(points, points, _core.Pool(1))
             first = band[0]
-            some = np.zeros((points.n - first, 2))
-            for row, column, left, right in upper_tiles(points, band, part):
-                G = values(row, left, column, right)
-                end, last = row + left.shape[0], column + right.shape[0]
-                if column == row:
-                    np.fill_diagonal(G, self.diagonal[columns[row:end]])
-                some[row - first : end - first] += G @ both[column:last]
-                mirrored = max(column, end)  # right of the diagonal block
-                right_of = G[:, mirrored - column :]
-                some[mirrored - first : last - first] += right_of.T @ both[row:end]
+            products = self._products(min(STRIP, points.n), min(TILE, points.n))
+            some = np.zeros((2, points.n - first))
+            ahead = norms[first:], beta[first:], max(positive - first, 0)
+            for row, column, left, right in upper_tiles(points, band, part, STRIP):
+                G = products(left, right)
+                _core.add_symmetric_sums(
+                    self.kernel.function, G, row - first, column - first, *ahead, some
+                )
             return some
 
+        sums = np.zeros((2, points.n))
+        sums[0, :positive] = diagonal[:positive] * beta[:positive]
+        sums[1, positive:] = diagonal[positive:] * beta[positive:]
         bands = list(tiles(points.n, TILE))
         for (first, _), some in zip(bands, in_threads(sums_of_band, bands, pool)):
-            sums[first:] += some
+            sums[:, first:] += some
+        return sums
 
-    def _add_others(self, rows, columns, both, sums, pool) -> None:
-        """``sums += K both`` for the K of other rows and the columns."""
-        if not len(columns):
-            return
-        left_points, right_points = self.points.taken(rows), self.points.taken(columns)
+    def _other_sums(self, rows: np.ndarray, support: _Support, pool: _core.Pool) -> np.ndarray:
+        """Of other rows with the support vectors, one column for each sign."""
+        sums = np.zeros((len(rows), 2))
+        if not len(support.beta):
+            return sums
+        left_points, right_points = self.points.taken(rows), support.points
+        left_norms, right_norms = self._norms(left_points), self._norms(right_points)
         right_tile = right_points.held() or right_points.tile
 
         def add_some(part: tuple[int, int]) -> None:
             row, end = part
-            values = self._values(left_points, right_points, _core.Pool(1))
+            products = self._products(end - row, min(TILE, right_points.n))
             left = left_points.tile(row, end)
-            for column, last in tiles(len(columns), TILE):
-                G = values(row, left, column, right_tile(column, last))
-                sums[row:end] += G @ both[column:last]
+            for column, last in tiles(right_points.n, TILE):
+                G = products(left, right_tile(column, last))
+                beta, positive = support.beta[column:last], support.positive - column
+                norms = left_norms[row:end], right_norms[column:last]
+                positive = min(max(positive, 0), len(beta))
+                _core.add_kernel_sums(
+                    self.kernel.function, G, *norms, beta, positive, sums[row:end]
+                )
 
-        in_threads(add_some, list(tiles(len(rows), BAND)), pool)
+        in_threads(add_some, list(tiles(len(rows), STRIP)), pool)
+        return sums
 
-    def _values(self, of_left: Points, of_right: Points, pool: _core.Pool):
-        """A function of tiles of these points and of where they begin: their kernel values."""
-        products = Products(min(BAND, of_left.n), min(TILE, of_right.n), pool)
+    def _norms(self, points: Points) -> np.ndarray:
+        """Squared norms, or 0 where the products are made of differences."""
+        return np.zeros(points.n) if self.by_differences else points.squared_norms
 
-        def values(row: int, left, column: int, right) -> np.ndarray:
-            return self._tile(left, of_left, row, right, of_right, column, products, pool)
+    def _products(self, rows: int, columns: int) -> Callable[[Any, Any], np.ndarray]:
+        """A function of two tiles: inner products, or what stands for them beside norms of 0."""
+        return _half_distances if self.by_differences else Products(rows, columns, _core.Pool(1))
 
-        return values
 
-    def _tile(self, left, of_left, row, right, of_right, column, products, pool) -> np.ndarray:
-        row_norms = of_left.squared_norms[row : row + left.shape[0]]
-        column_norms = of_right.squared_norms[column : column + right.shape[0]]
-        if self.by_differences:
-            from scipy.spatial.distance import cdist  # slow to import, and seldom needed
+def _half_distances(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """``-1/2 ||x - z||^2``, from differences."""
+    from scipy.spatial.distance import cdist  # slow to import, and seldom needed
 
-            G = np.ascontiguousarray(cdist(left, right, "sqeuclidean"))
-            G *= -0.5  # norms of 0 and this product make the distance
-            row_norms, column_norms = np.zeros(len(row_norms)), np.zeros(len(column_norms))
-        else:
-            G = products(left, right)
-        _core.kernel_values(self.kernel.function, G, row_norms, column_norms, pool)
-        return G
+    G = np.ascontiguousarray(cdist(left, right, "sqeuclidean"))
+    G *= -0.5
+    return G
+
+
+@dataclass(frozen=True)
+class _Support:
+    """Points with coefficients, of which the first `positive` are positive."""
+
+    points: Points
+    beta: np.ndarray
+    positive: int
 
 
 Exact = GivenValues | NamedValues

@@ -8,6 +8,7 @@ beyond some thousand rows random principal minors stand in for the whole.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -21,7 +22,7 @@ WHOLE = 2000  # rows whose factor takes about as long as a fit does
 MINOR, MINORS = 1000, 4  # rows of a random principal minor, and how many are tried
 
 
-def called_matrix(X, kernel: KernelCallable) -> np.ndarray:
+def called_matrix(X: Any, kernel: KernelCallable) -> np.ndarray:
     """The matrix of a Python function ``kernel(X, Z) -> (len(X), len(Z)) array``, as it gave it."""
     n = X.shape[0]
     parts = []
@@ -36,7 +37,7 @@ def called_matrix(X, kernel: KernelCallable) -> np.ndarray:
     return np.concatenate(parts)
 
 
-def given_matrix(K, pool: _core.Pool) -> np.ndarray:
+def given_matrix(K: Any, pool: _core.Pool) -> np.ndarray:
     """A precomputed matrix: float32 with contiguous rows is used in place, others are converted."""
     given = K = np.asarray(K)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:

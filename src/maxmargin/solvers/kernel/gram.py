@@ -54,8 +54,9 @@ class Kernel:
             raise ValueError(f"kernel must be one of {', '.join(KERNELS)}; got {self.name!r}")
         if self.name != "linear" and not (self.gamma > 0 and math.isfinite(self.gamma)):
             raise ValueError(f"gamma must be a positive number; got {self.gamma!r}")
-        if self.name == "poly" and not (self.degree >= 1 and int(self.degree) == self.degree):
-            raise ValueError(f"degree must be a positive integer; got {self.degree!r}")
+        least = int(self.name == "poly")  # others have no use for it
+        if not (least <= self.degree < 2**31 and int(self.degree) == self.degree):
+            raise ValueError(f"degree must be a positive integer below 2^31; got {self.degree!r}")
         if self.name == "poly" and not (self.coef0 >= 0 and math.isfinite(self.coef0)):
             raise ValueError(
                 f"coef0 must not be negative (the kernel would not be positive definite); "
@@ -93,8 +94,9 @@ class Points:
     """
 
     def __init__(
-        self, X, centre: np.ndarray | None = None, order: np.ndarray | None = None
+        self, X: Any, centre: np.ndarray | None = None, order: np.ndarray | None = None
     ) -> None:
+        self._tile: Callable[[Any], Any]
         if sp.issparse(X):
             X = checked_csr(X)
             if X.shape[1] <= DENSE_ADVANTAGE * X.nnz / max(X.shape[0], 1):
@@ -111,7 +113,7 @@ class Points:
         self.order = order
         self.squared_norms = self._squared_norms()
 
-    def tile(self, begin: int, end: int):
+    def tile(self, begin: int, end: int) -> Any:
         """Rows begin to end in float64, centred; dense, or CSR where that is cheaper."""
         rows = slice(begin, end) if self.order is None else self.order[begin:end]
         part = self._tile(self.X[rows])
@@ -153,7 +155,7 @@ class Points:
         return norms
 
 
-def centre_of(X) -> np.ndarray | None:
+def centre_of(X: Any) -> np.ndarray | None:
     """The mean row of dense X; None for sparse X, whose zeros it would destroy."""
     return None if sp.issparse(X) else np.asarray(np.mean(X, axis=0, dtype=np.float64))
 
@@ -165,7 +167,7 @@ class Products:
         self._memory = np.empty(rows * columns)
         self._pool = pool
 
-    def __call__(self, left, right) -> np.ndarray:
+    def __call__(self, left: Any, right: Any) -> np.ndarray:
         """``<x, z>`` for every x of one tile and z of another; valid until the next call."""
         shape = (left.shape[0], right.shape[0])
         out = self._memory[: shape[0] * shape[1]].reshape(shape)
@@ -187,18 +189,18 @@ def tiles(n: int, size: int = TILE, start: int = 0) -> Iterator[tuple[int, int]]
 
 
 def upper_tiles(
-    points: Points, band: tuple[int, int], part: Callable[[int, int], Any]
+    points: Points, band: tuple[int, int], part: Callable[[int, int], Any], height: int
 ) -> Iterator[tuple[int, int, Any, Any]]:
     """Tiles of a band of rows that cover the diagonal and what is right of it.
 
     Each with the place of its first row and of its first column; the first tile begins on the
-    diagonal. `part` gives rows begin to end.
+    diagonal. `part` gives rows begin to end, `height` is how many rows a tile has.
     """
     begin, end = band
     left = part(begin, end)
     for column, last in tiles(points.n, TILE, begin):
         right = left if column == begin else part(column, last)
-        for first, stop in tiles(end - begin, BAND):
+        for first, stop in tiles(end - begin, height):
             ahead = first if column == begin else 0
             yield begin + first, column + ahead, left[first:stop], right[ahead:]
 
@@ -226,7 +228,7 @@ def fill(
     def fill_band(band: tuple[int, int]) -> None:
         alone = _core.Pool(1)
         products = Products(min(BAND, points.n), min(TILE, points.n), alone)
-        for row, column, left, right in upper_tiles(points, band, part):
+        for row, column, left, right in upper_tiles(points, band, part, BAND):
             G = products(left, right)
             _core.fill_symmetric(function, G, row, column, points.squared_norms, K, alone)
 
@@ -234,17 +236,17 @@ def fill(
     return K
 
 
-def points_for(X, kernel: Kernel, order: np.ndarray | None = None) -> Points:
+def points_for(X: Any, kernel: Kernel, order: np.ndarray | None = None) -> Points:
     """The rows in the given order, centred if that changes no value of the kernel."""
     return Points(X, centre_of(X) if kernel.of_distance else None, order)
 
 
-def kernel_matrix(X, kernel: Kernel, pool: _core.Pool) -> np.ndarray:
+def kernel_matrix(X: Any, kernel: Kernel, pool: _core.Pool) -> np.ndarray:
     """``K_ij = k(x_i, x_j)`` in float32."""
     return fill(points_for(X, kernel), kernel.function, empty_matrix(X.shape[0]), pool)
 
 
-def distance_matrix(X, pool: _core.Pool, order: np.ndarray | None = None) -> np.ndarray:
+def distance_matrix(X: Any, pool: _core.Pool, order: np.ndarray | None = None) -> np.ndarray:
     """``D_ij = ||x_i - x_j||^2`` in float32: what the matrices of every gamma are made of."""
     return fill(Points(X, centre_of(X), order), DISTANCE, empty_matrix(X.shape[0]), pool)
 
@@ -270,13 +272,17 @@ def neighbours_in(distances: np.ndarray, count: int, pool: _core.Pool) -> np.nda
 
 
 def neighbours_by_kernel(K: np.ndarray, count: int, pool: _core.Pool) -> np.ndarray:
-    """The same in kernel distance ``k(x, x) + k(z, z) - 2 k(x, z)``, from the kernel matrix."""
+    """The same in kernel distance ``k(x, x) + k(z, z) - 2 k(x, z)``, from the kernel matrix.
+
+    A quarter of it, exactly: the sum of values near the end of float32 is in it too.
+    """
     n = K.shape[0]
     count = max(0, min(count, n - 1))
     nearest = np.empty((n, count), dtype=np.int32)
-    diagonal = np.diagonal(K)
+    quarter, half = np.float32(0.25), np.float32(0.5)
+    diagonal = quarter * np.diagonal(K)
     for begin, end in tiles(n) if count else ():
-        D = diagonal[begin:end, None] + diagonal[None, :] - 2 * K[begin:end]
+        D: np.ndarray = diagonal[begin:end, None] + diagonal[None, :] - half * K[begin:end]
         _core.nearest_columns(D, begin, nearest[begin:end], pool)
     return nearest
 
@@ -284,7 +290,9 @@ def neighbours_by_kernel(K: np.ndarray, count: int, pool: _core.Pool) -> np.ndar
 # ---------------------------------------------------------------- kernel values for predictions
 
 
-def expand(X, points: Points, kernel: Kernel, coefficients: np.ndarray, pool: _core.Pool):
+def expand(
+    X: Any, points: Points, kernel: Kernel, coefficients: np.ndarray, pool: _core.Pool
+) -> np.ndarray:
     """``sum_j coefficients[j, :] k(x, z_j)`` for every row x of X and the rows z_j of `points`.
 
     Tiles of kernel values, each used and forgotten; threads are those of the pool.

@@ -9,6 +9,9 @@ The points are ordered by fold, so the training points of a fold are K without o
 of rows and columns: no fold copies anything. A task is one fold of one gamma; as many run at a time
 as there are threads, and the matrix of a gamma is released when its last fold is done.
 
+A search that screens tries all points in the first fold, and goes on in the others with those that
+may still be the best. Where the matrix does not fit the memory, each gamma has a cache of rows.
+
 Grid of the no-offset paper: ``lambda`` geometric in [10 n^-2, 1], ``sigma`` geometric in
 [0.1, 2 n^(1/d)], ``gamma = sigma^2`` (rbf) or ``sigma`` (laplacian), ``C = 1 / (2 lambda n)``.
 Within a fold of m < n training points lambda stays the same, so C becomes ``C n / m``. With weights
@@ -19,105 +22,31 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from maxmargin import _core
-from maxmargin.problem import C_from_lambda, Settings
+from maxmargin.problem import Settings
 from maxmargin.solvers.common.run import Run
-from maxmargin.solvers.kernel.coding import Coding
 from maxmargin.solvers.kernel.folds import Fold, Validation, order_by_fold
-from maxmargin.solvers.kernel.gram import Kernel, KernelCallable
 from maxmargin.solvers.kernel.grid_matrices import MatrixPool
-from maxmargin.solvers.kernel.path import BinaryProblem, Method, RegularisationPath
-from maxmargin.solvers.kernel.sources import MatrixSource, budget_of
+from maxmargin.solvers.kernel.grid_problem import (
+    GridProblem,
+    GridProgress,
+    GridResult,
+    best_point,
+    empty_result,
+    mean,
+    mean_of_known,
+    promising,
+)
+from maxmargin.solvers.kernel.path import NO_LIMIT, BinaryProblem, Method, RegularisationPath
+from maxmargin.solvers.kernel.sources import CachedSource, MatrixSource, budget_of
 from maxmargin.solvers.kernel.two_variable import KernelSolution, solve, zero_solution
-
-# ---------------------------------------------------------------- the grid
-
-
-def paper_Cs(n: int, count: int, total: float | None = None) -> np.ndarray:
-    """C for lambda geometric in [10 n^-2, 1], growing; `total` is the sum of weights if not n."""
-    lowest = min(10.0 / n**2, 1.0)
-    total = n if total is None else total
-    return np.array([C_from_lambda(lam, total) for lam in np.geomspace(1.0, lowest, count)])
-
-
-def paper_gammas(n: int, d: int, kernel: str, count: int) -> np.ndarray:
-    """gamma for sigma geometric in [0.1, 2 n^(1/d)], growing."""
-    sigmas = np.geomspace(0.1, 2.0 * n ** (1.0 / max(d, 1)), count)
-    return sigmas if kernel == "laplacian" else sigmas**2
-
-
-@dataclass
-class GridResult:
-    """What every point of the grid gave: arrays (gammas, Cs, folds), NaN where it was cut short.
-
-    `loss` is the mean hinge loss of the validation rows, predictions clipped to [-1, 1].
-    """
-
-    Cs: np.ndarray
-    gammas: np.ndarray
-    error: np.ndarray
-    loss: np.ndarray
-    iterations: np.ndarray
-    best: tuple[int, int] = (0, 0)
-    seconds: float = 0.0
-    complete: bool = True
-    solutions: list[KernelSolution] = field(default_factory=list)
-
-    @property
-    def C(self) -> float:
-        return float(self.Cs[self.best[1]])
-
-    @property
-    def gamma(self) -> float:
-        return float(self.gammas[self.best[0]])
-
-
-@dataclass(frozen=True)
-class GridProgress:
-    """What a callback of a grid sees after every task (one fold of one gamma)."""
-
-    done: int
-    total: int
-    seconds: float
-    best_error: float
-    best_C: float
-    best_gamma: float
-
-    @property
-    def seconds_left(self) -> float:
-        return self.seconds / max(self.done, 1) * (self.total - self.done)
-
-
-@dataclass
-class GridProblem:
-    """What is searched: rows, class numbers, weights, folds, and the grid.
-
-    `counts` weigh the validation rows in errors and losses.
-    `kernel` is a Kernel (its gamma is replaced), a function of two arrays, or "precomputed"; the
-    last two have one gamma. `folds` are pairs of index arrays (training, validation).
-    """
-
-    X: Any
-    codes: np.ndarray
-    weights: np.ndarray
-    counts: np.ndarray
-    folds: Sequence[tuple[np.ndarray, np.ndarray]]
-    coding: Coding
-    kernel: Kernel | KernelCallable | str
-    Cs: np.ndarray
-    gammas: np.ndarray
-
-    @property
-    def n(self) -> int:
-        return self.codes.shape[0]
-
 
 # ---------------------------------------------------------------- the search
 
@@ -134,6 +63,7 @@ class GridSearch:
         pool: _core.Pool,
         callback: Callable[[GridProgress], bool | None] | None = None,
         like: MatrixPool | None = None,
+        most_steps: int = NO_LIMIT,
     ) -> None:
         self.problem, self.settings, self.method = problem, settings, method
         by_clipped = method.rule == "relative"
@@ -150,15 +80,45 @@ class GridSearch:
         self.labels = problem.coding.labels(self.codes)
         self.matrices = MatrixPool(problem, self.order, budget, pool, method.n_neighbours, like)
         self.result = empty_result(problem)
-        self.betas: dict[tuple[int, int], np.ndarray] = {}
+        self.betas: dict[tuple[int, int], dict[int, np.ndarray]] = {}
+        self.wanted = np.zeros_like(self.result.error, dtype=bool)
+        self.most_steps = most_steps
         self.best_beta: np.ndarray | None = None
         self.best_score = (np.inf, np.inf)
         self.lock = threading.Lock()
 
-    def search(self) -> GridResult:
-        """Every fold of every gamma."""
+    def search(self, least: float | None = None) -> GridResult:
+        """Every fold of every gamma.
+
+        With `least`, the least error on the first fold that is known from elsewhere (inf: none),
+        the first fold comes first and rules out what chance cannot make the best.
+        """
+        wanted: np.ndarray = np.ones(self.result.error.shape, dtype=bool)
+        if least is not None and len(self.folds) > 1:
+            first = np.zeros(wanted.shape, dtype=bool)
+            first[..., 0] = True
+            self.run_tasks(first)
+            wanted[~self.still_promising(least)] = False
+            wanted[:, :, 0] = False
+        self.run_tasks(wanted)
+        self.result.complete = not np.isnan(self.result.error[wanted]).any()
+        if self.best_beta is None:  # cut short: what there is decides
+            self.result.best = best_point(self.result.error, self.result.loss)
+        self.result.seconds = self.run.clock()
+        return self.result
+
+    def still_promising(self, least: float) -> np.ndarray:
+        """The points that may be the best, judged by the first fold."""
+        error = self.result.error[:, :, 0]
+        least = min(least, float(np.min(error, initial=np.inf, where=~np.isnan(error))))
+        return promising(error, least, self.counts[self.folds[0].test])
+
+    def run_tasks(self, wanted: np.ndarray) -> None:
+        """The wanted points (gammas, Cs, folds), as many tasks at a time as there are threads."""
+        self.wanted = wanted
         tasks, done = self.tasks(), 0
-        waiting, running = iter(tasks), set[Future]()
+        self.matrices.expect(wanted.any(axis=1).sum(axis=1).tolist())
+        waiting, running = iter(tasks), set[Future[Any]]()
         with ThreadPoolExecutor(self.pool.threads) as executor:
             while True:
                 if not self.run.ended and not self.run.poll():
@@ -173,9 +133,6 @@ class GridSearch:
                 done += len(finished)
                 if finished:
                     self.report(done, len(tasks))
-        self.result.complete = not np.isnan(self.result.error).any()
-        self.result.seconds = self.run.clock()
-        return self.result
 
     def tasks(self) -> list[tuple[int, int]]:
         """(gamma, fold), the long ones first: narrow kernels (large gamma) take more steps.
@@ -184,42 +141,51 @@ class GridSearch:
         matrix that another one builds.
         """
         order = np.argsort(self.problem.gammas)[::-1].tolist()
-        step = self.matrices.capacity
+        step, wanted = self.matrices.capacity, np.any(self.wanted, axis=1).tolist()
         together = [order[begin : begin + step] for begin in range(0, len(order), step)]
-        return [(g, k) for some in together for k in range(len(self.folds)) for g in some]
+        return [
+            (g, k)
+            for some in together
+            for k in range(len(self.folds))
+            for g in some
+            if wanted[g][k]
+        ]
 
     def report(self, done: int, total: int) -> None:
         """Tells the callback, which may end the search."""
-        g, at = self.result.best
+        g, at = best_point(self.result.error, self.result.loss)
         progress = GridProgress(
             done,
             total,
             self.run.clock(),
-            float(self.best_score[0]),
+            mean_of_known(self.result.error[g, at]),
             float(self.result.Cs[at]),
             float(self.result.gammas[g]),
         )
         self.run.tell(progress)
 
     def fold_of_gamma(self, g: int, k: int) -> None:
-        """All C of one fold and one gamma."""
+        """All wanted C of one fold and one gamma."""
         fold, pool = self.folds[k], _core.Pool(1)
+        places = np.flatnonzero(self.wanted[g, :, k])
         source = self.matrices.acquire(g, pool)
         try:
-            f, betas, iterations = self.solve_paths(source, fold, pool)
-            self.score(g, k, f, iterations)
-            self.betas[g, k] = betas
+            f, betas, iterations = self.solve_paths(source, fold, pool, self.problem.Cs[places])
+            self.score(g, k, places, f, iterations)
+            self.betas[g, k] = dict(zip(places.tolist(), betas))
         except _core.Stopped:
             return
         finally:
             self.matrices.release(g)
         with self.lock:
-            if all((g, other) in self.betas for other in range(len(self.folds))):
+            folds = np.flatnonzero(self.wanted[g].any(axis=0)).tolist()
+            if all((g, other) in self.betas for other in folds):
                 self.finish_gamma(g)
 
-    def solve_paths(self, source: MatrixSource, fold: Fold, pool: _core.Pool):
+    def solve_paths(
+        self, source: MatrixSource | CachedSource, fold: Fold, pool: _core.Pool, Cs: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Predictions (Cs, validation rows, problems), betas and iterations of one fold."""
-        Cs = self.problem.Cs
         f = np.zeros((len(Cs), fold.test.shape[0], len(self.labels)))
         betas = np.zeros((len(Cs), len(self.labels), self.problem.n), dtype=np.float32)
         iterations = np.zeros(len(Cs), dtype=np.int64)
@@ -231,8 +197,7 @@ class GridSearch:
                 problem, self.grid_method, pool, self.settings.stop, False, self.settings.seed
             )
             validation = Validation(path, fold)
-            for at in np.argsort(Cs):
-                path.start(Cs[at] / share)
+            for at in path.along(Cs / share):
                 before = path.core.iterations
                 if path.run(self.settings.tol, self.limit) == _core.RunEnd.stopped:
                     raise _core.Stopped
@@ -243,35 +208,50 @@ class GridSearch:
 
     @property
     def limit(self) -> int:
-        return 2**62 if self.settings.max_iter is None else int(self.settings.max_iter)
+        """Steps a point may take."""
+        most = self.settings.max_iter
+        return min(self.most_steps, NO_LIMIT if most is None else int(most))
 
-    def score(self, g: int, k: int, f: np.ndarray, iterations: np.ndarray) -> None:
+    def score(
+        self, g: int, k: int, places: np.ndarray, f: np.ndarray, iterations: np.ndarray
+    ) -> None:
         """Errors and losses of one fold on its validation rows."""
         test = self.folds[k].test
         truth, counts = self.codes[test], self.counts[test]
         margins = np.column_stack([y[test] for y in self.labels])
         of_problem = np.where(margins != 0, counts[:, None], 0.0)
-        for at in range(len(self.problem.Cs)):
-            wrong = self.problem.coding.decide(f[at]) != truth
-            losses = 1 - margins * np.clip(f[at], -1, 1)
+        for at, scores in zip(places, f):
+            wrong = self.problem.coding.decide(scores) != truth
+            losses = 1 - margins * np.clip(scores, -1, 1)
             self.result.error[g, at, k] = mean(wrong, counts)
             self.result.loss[g, at, k] = mean(losses, of_problem)
-        self.result.iterations[g, :, k] = iterations
+        self.result.iterations[g, places, k] = iterations
 
     def finish_gamma(self, g: int) -> None:
         """Keeps the best point so far, and the mean of its folds' solutions to start from."""
+        folds = [k for k in range(len(self.folds)) if (g, k) in self.betas]
+        found = [self.betas.pop((g, k)) for k in folds]
         _, at = best_point(self.result.error[g : g + 1], self.result.loss[g : g + 1])
-        error, loss = (values[g].mean(axis=1) for values in (self.result.error, self.result.loss))
+        error, loss = (values[g, at].mean() for values in (self.result.error, self.result.loss))
         # Of equal points the earlier gamma wins, whichever thread was done first.
-        score = (error[at], loss[at], g)
+        score = (error, loss, g)
         if score < (*self.best_score, self.result.best[0]):
-            self.best_score = (error[at], loss[at])
+            self.best_score = (error, loss)
             self.result.best = (g, at)
-            times = np.maximum(sum(fold.train.astype(float) for fold in self.folds), 1.0)
-            total = sum(self.betas[g, k][at].astype(np.float64) for k in range(len(self.folds)))
-            self.best_beta = total / times
-        for k in range(len(self.folds)):
-            del self.betas[g, k]
+            times = np.maximum(sum(self.folds[k].train.astype(float) for k in folds), 1.0)
+            self.best_beta = sum(betas[at].astype(np.float64) for betas in found) / times
+
+    def tried(self, C: float, gamma: float) -> bool:
+        """Whether this is one of its points."""
+        return bool(np.any(self.result.Cs == C) and np.any(self.result.gammas == gamma))
+
+    def choose(self, C: float, gamma: float) -> None:
+        """Takes a point for the best, whose solutions were not kept."""
+        self.result.best = (
+            int(np.flatnonzero(self.result.gammas == gamma)[0]),
+            int(np.flatnonzero(self.result.Cs == C)[0]),
+        )
+        self.best_beta = None
 
     def refit(self, settings: Settings) -> list[KernelSolution]:
         """The best point on all rows, each problem started from the mean of its folds."""
@@ -314,21 +294,6 @@ def search(
     return result
 
 
-def best_point(error: np.ndarray, loss: np.ndarray) -> tuple[int, int]:
-    """(gamma, C) of the smallest mean error over folds; of equal ones the smallest loss, then the
-    first. Whoever names a best point names this one. NaN counts as not tried."""
-    errors, losses = error.mean(axis=2), loss.mean(axis=2)
-    order = np.lexsort((losses.ravel(), np.nan_to_num(errors.ravel(), nan=np.inf)))
-    g, at = np.unravel_index(order[0], errors.shape)
-    return int(g), int(at)
-
-
-def mean(values: np.ndarray, weights: np.ndarray) -> float:
-    """The weighted mean; NaN where nothing weighs."""
-    total = float(weights.sum())
-    return float((values * weights).sum()) / total if total > 0 else np.nan
-
-
 def nothing_found(problem: GridProblem, settings: Settings) -> GridResult:
     """No point tried, and f = 0."""
     result = empty_result(problem)
@@ -338,9 +303,3 @@ def nothing_found(problem: GridProblem, settings: Settings) -> GridResult:
         for y in problem.coding.labels(problem.codes)
     ]
     return result
-
-
-def empty_result(problem: GridProblem) -> GridResult:
-    shape = (len(problem.gammas), len(problem.Cs), len(problem.folds))
-    error, loss = np.full(shape, np.nan), np.full(shape, np.nan)
-    return GridResult(problem.Cs, problem.gammas, error, loss, np.zeros(shape, dtype=np.int64))

@@ -11,6 +11,7 @@ can resolve. Each takes n^3 / 3 operations.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -56,13 +57,15 @@ def _start(Q: np.ndarray, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...
     return a, np.maximum(-g, 0.0) + rest, np.maximum(g, 0.0) + rest
 
 
-def _direction(Q, a, s, z, w, residual):
+def _direction(
+    Q: np.ndarray, a: np.ndarray, s: np.ndarray, z: np.ndarray, w: np.ndarray, residual: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, float] | None:
     """Mehrotra's predictor and corrector; None where no factor can be had."""
     factor = factor_of(Q, z / a + w / s)
     if factor is None:
         return None
 
-    def solve(mu, first, second):
+    def solve(mu: float, first: Any, second: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         with OneBlasThread()():
             da = scipy.linalg.cho_solve(
                 factor,
@@ -82,7 +85,7 @@ def _direction(Q, a, s, z, w, residual):
     return da, dz, dw, step_length(a, s, z, w, da, dz, dw)
 
 
-def factor_of(Q: np.ndarray, diagonal: np.ndarray):
+def factor_of(Q: np.ndarray, diagonal: np.ndarray) -> tuple[np.ndarray, bool] | None:
     """Cholesky's factor of ``Q + diag(diagonal)``; a shift helps where rounding hides it."""
     level = float(np.abs(np.diagonal(Q)).max())
     for shift in (0.0, 1e-15, 1e-13, 1e-11, 1e-9):
@@ -96,7 +99,15 @@ def factor_of(Q: np.ndarray, diagonal: np.ndarray):
     return None
 
 
-def step_length(a, s, z, w, da, dz, dw) -> float:
+def step_length(
+    a: np.ndarray,
+    s: np.ndarray,
+    z: np.ndarray,
+    w: np.ndarray,
+    da: np.ndarray,
+    dz: np.ndarray,
+    dw: np.ndarray,
+) -> float:
     """How far all four may go and stay positive."""
     longest = 1.0 / TO_THE_WALL
     for value, change in ((a, da), (s, -da), (z, dz), (w, dw)):
@@ -107,7 +118,16 @@ def step_length(a, s, z, w, da, dz, dw) -> float:
     return TO_THE_WALL * longest
 
 
-def _advance(a, z, w, u, da, dz, dw, t):
+def _advance(
+    a: np.ndarray,
+    z: np.ndarray,
+    w: np.ndarray,
+    u: np.ndarray,
+    da: np.ndarray,
+    dz: np.ndarray,
+    dw: np.ndarray,
+    t: float,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     a = np.clip(a + t * da, 1e-300, np.nextafter(u, 0.0))
     return a, np.maximum(z + t * dz, 1e-300), np.maximum(w + t * dw, 1e-300)
 

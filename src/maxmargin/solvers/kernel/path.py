@@ -7,6 +7,7 @@ fit in `two_variable`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,14 @@ import numpy as np
 from maxmargin import _core
 from maxmargin.solvers.kernel.gram import NEIGHBOURS
 from maxmargin.solvers.kernel.sources import PartialSource, Source
-from maxmargin.solvers.kernel.starts import COLD, STARTS, WARM, kernel_rule_fits
+from maxmargin.solvers.kernel.starts import (
+    COLD,
+    HYBRID,
+    STARTS,
+    WARM,
+    kernel_rule_fits,
+    visits,
+)
 
 NO_LIMIT = 2**62
 RULES = ("relative", "clipped", "plain")
@@ -35,7 +43,7 @@ class Method:
     cold, warm : str
         Start of the first C ("I0", "I1") and of the following ones ("W0" to "W6"). "auto" is I1
         with the matrix in memory if most points would stay there, and I0 otherwise; W4 for growing
-        C and W6 for falling C.
+        C and W6 for falling C. `warm` may also be "hybrid": from a medium C in both directions.
     """
 
     working_set: int = 7
@@ -54,10 +62,9 @@ class Method:
             raise ValueError(f"the rule must be one of {', '.join(RULES)}; got {self.rule!r}")
         if self.cold not in ("auto", *COLD):
             raise ValueError(f"cold start must be auto, {', '.join(COLD)}; got {self.cold!r}")
-        if self.warm not in ("auto", *COLD, *WARM):
-            raise ValueError(
-                f"warm start must be auto, {', '.join([*COLD, *WARM])}; got {self.warm!r}"
-            )
+        known = ("auto", HYBRID, *COLD, *WARM)
+        if self.warm not in known:
+            raise ValueError(f"warm start must be {', '.join(known)}; got {self.warm!r}")
 
 
 @dataclass
@@ -147,18 +154,56 @@ class RegularisationPath:
             COLD[name](self, c)
         else:
             name = self.method.warm
-            name = ("W4" if C >= self.C else "W6") if name == "auto" else name
+            if name in ("auto", HYBRID):
+                name = "W4" if C >= self.C else "W6"
             STARTS[name](self, c, C / self.C)
         self.c[:] = c
         self.C = C
         self.fresh_at = self.core.iterations
         self.core.begin()
 
+    def along(self, Cs: np.ndarray) -> Iterator[int]:
+        """Starts at one C after another, in the order of the method, and says which it is."""
+        branch, second = visits(Cs, self.method.warm)
+        first: tuple[float, np.ndarray, np.ndarray] | None = None
+        for at in branch:
+            self.start(float(Cs[at]))
+            yield at
+            if first is None and second:
+                first = float(Cs[at]), self.beta.copy(), self.r.copy()
+        for at in second:
+            if first is not None:
+                self._go_back(*first)
+                first = None
+            self.start(float(Cs[at]))
+            yield at
+
+    def _go_back(self, C: float, beta: np.ndarray, r: np.ndarray) -> None:
+        """To where the path was at C."""
+        self.c[:], self.C = self._costs(C), C
+        self.beta[:], self.r[:] = beta, r
+
     def start_at(self, C: float, beta: np.ndarray) -> None:
         """Starts from a given beta, cut to the box of C."""
         self.keep(C, beta)
         self.refresh(self.pool)
         self.core.begin()
+
+    def start_from(self, C: float, beta: np.ndarray, r: np.ndarray) -> None:
+        """Starts from a beta inside the box whose residuals are known."""
+        self.keep(C, beta)
+        self.r[:] = r
+        self.fresh_at = self.core.iterations
+        self.core.begin()
+
+    def reweigh(self, s: np.ndarray) -> None:
+        """Goes on with other weights at the same C: as in W4, bounded variables go to their new
+        bounds, and the rest is kept as far as it may be."""
+        bounded = (self.beta == self.c) & (self.c != 0)
+        self.q = self.y * s
+        self.total = float(np.abs(self.q).sum())
+        C = self.C or 0.0
+        self.start_at(C, np.where(bounded, self._costs(C), self.beta))
 
     def refresh(self, pool: _core.Pool) -> None:
         """Computes the residuals afresh, as exactly as the rows are."""

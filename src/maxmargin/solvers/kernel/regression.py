@@ -223,7 +223,9 @@ def solve_regression(
     return descent.solution()
 
 
-def zero_regression(t: np.ndarray, c: np.ndarray, spec: LossSpec, settings: Settings):
+def zero_regression(
+    t: np.ndarray, c: np.ndarray, spec: LossSpec, settings: Settings
+) -> KernelSolution:
     """``f = 0``: what there is when a run was stopped before its first kernel row."""
     run = Run(settings)
     run.stopped()
@@ -286,6 +288,8 @@ class RegressionDescent:
     def steps(self, most: int) -> _core.RunEnd:
         core = self.path.core
         ahead = max(0, min(most, self.limit - self.iterations, self.patience - core.iterations))
+        if isinstance(source := self.path.problem.source, PartialSource):
+            ahead = min(ahead, source.steps_ahead())
         before = core.iterations
         tol = self.settings.tol * (1 - MARGIN)
         end = core.run(tol, ahead, self.settings.stop, self.owns_stop)

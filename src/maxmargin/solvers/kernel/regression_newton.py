@@ -12,6 +12,7 @@ operations, some ten times. A squared loss needs one.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -97,7 +98,9 @@ class RegressionNewton:
         rest = max(size, 1e-300)
         return a, np.maximum(g, 0.0) + rest, np.maximum(-g, 0.0) + rest
 
-    def _direction(self, a: np.ndarray, z: np.ndarray, w: np.ndarray, Kb: np.ndarray):
+    def _direction(
+        self, a: np.ndarray, z: np.ndarray, w: np.ndarray, Kb: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float] | None:
         """Mehrotra's predictor and corrector; None where no factor can be had."""
         s = self.u - a
         wrong = self._gradient(a, Kb) - z + w
@@ -110,7 +113,7 @@ class RegressionNewton:
         if factor is None:
             return None
 
-        def solve(mu, first, second):
+        def solve(mu: float, first: Any, second: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             R = -wrong + (mu - first) / a - z - (mu - second) / s + w
             right = share[1] * R[0] - share[0] * R[1]
             with OneBlasThread()():

@@ -16,13 +16,14 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import _core
 from maxmargin.data.arrays import view
-from maxmargin.data.limits import parse_bytes
+from maxmargin.data.limits import parse_bytes, spell_bytes
 from maxmargin.solvers.kernel.exact import Exact, GivenValues, NamedValues
 from maxmargin.solvers.kernel.given import called_matrix, check_matrix, given_matrix
 from maxmargin.solvers.kernel.gram import (
@@ -39,9 +40,11 @@ LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 REPEATED = 2  # times that a cache is filled before it is called too small
 MANY_VALUES = 10**10  # kernel values, some ten seconds of computing them
 FIRST_SLICE = 125  # steps; rows asked for are counted after each slice
+LEAST_SLICE = 32  # steps, however soon the matrix may pay
 EARLY = 0.25  # share of the rows worth a matrix after which a growing number of them counts
-FUNCTION = 40  # what a kernel function costs, in multiply-adds of a product of rows
-BLAS_ADVANTAGE = 16  # how many times faster products are made by tiles than row by row
+EARLIEST = 0.125  # the same where many points wait for their first step
+FUNCTION = 8  # what a kernel function costs, in multiply-adds of a product of rows
+BLAS_ADVANTAGE = 4  # how many times faster products are made by tiles than row by row
 
 # ---------------------------------------------------------------- memory
 
@@ -62,7 +65,7 @@ def budget_of(memory: int | float | str | None) -> int:
     return int(0.7 * available_memory()) if memory is None else parse_bytes(memory)
 
 
-def cached_rows(X, kernel: Kernel, budget: int, pool: _core.Pool) -> _core.CachedRows:
+def cached_rows(X: Any, kernel: Kernel, budget: int, pool: _core.Pool) -> _core.CachedRows:
     """Kernel rows computed when asked for, the last ones kept within the budget."""
     n = X.shape[0]
     capacity = budget // (4 * n)
@@ -79,6 +82,7 @@ def cached_rows(X, kernel: Kernel, budget: int, pool: _core.Pool) -> _core.Cache
 # ---------------------------------------------------------------- what a solver asks of a kernel
 
 
+NO_END = 2**62  # steps
 NOT_YET = np.empty((0, 0), dtype=np.int32)  # neighbours that the solver finds when it needs them
 
 
@@ -122,13 +126,14 @@ class PartialSource:
     Tiles of BLAS make half of a symmetric matrix, so that a value of the whole matrix costs a
     fraction of a value of a single row. `fill_at` rows cost as much as the whole matrix: filling it
     then takes at most twice what the better of the two ways would have taken. Where rows are still
-    being added at every step after `EARLY` of them, it is filled at once.
+    being added at every step after `EARLY` of them, it is filled at once; after `EARLIEST` of them,
+    if points inside the margin that have no row yet are worth a matrix by themselves.
     """
 
     drift_known = True
     neighbours = NOT_YET
 
-    def __init__(self, X, kernel: Kernel, pool: _core.Pool) -> None:
+    def __init__(self, X: Any, kernel: Kernel, pool: _core.Pool) -> None:
         self.points, self.kernel = points_for(X, kernel), kernel
         self.exact = NamedValues(self.points, kernel)
         self.n: int = self.points.n
@@ -145,13 +150,22 @@ class PartialSource:
         if float(self.exact.diagonal.max(initial=0.0)) > LARGEST_FLOAT32:
             self.fill(pool)  # and be refused
 
-    def fill_if_cheaper(self, steps: int, pool: _core.Pool) -> None:
+    def steps_ahead(self) -> int:
+        """Steps, of two rows each, that can be taken before the whole matrix may pay."""
+        if self.rows.whole:
+            return NO_END
+        ahead = [share * self.fill_at - self.rows.computed for share in (EARLIEST, EARLY, 1.0)]
+        return max(LEAST_SLICE, int(min((rows for rows in ahead if rows > 0), default=0)) // 2)
+
+    def fill_if_cheaper(self, steps: int, pool: _core.Pool, waiting: int = 0) -> None:
         """Looks after some steps whether the whole matrix pays. While every step asks for a row
-        that none has asked for before, many more will be needed."""
+        that none has asked for before, many more will be needed; so they will for all the points
+        that wait for their first step."""
         computed = self.rows.computed
         growing = computed - self.seen >= steps
         self.seen = computed
-        if computed >= (EARLY * self.fill_at if growing else self.fill_at):
+        share = EARLIEST if waiting >= self.fill_at else (EARLY if growing else 1.0)
+        if computed >= share * self.fill_at:
             self.fill(pool)
 
     def fill(self, pool: _core.Pool) -> None:
@@ -172,7 +186,7 @@ class PartialSource:
         return np.stack([self.rows.row(int(i)) for i in points])
 
 
-def rows_worth_a_matrix(X) -> int:
+def rows_worth_a_matrix(X: Any) -> int:
     """How many single kernel rows cost as much as the whole matrix, in multiply-adds.
 
     A value of a row takes one for each feature (or entry) and `FUNCTION` for the kernel function;
@@ -189,7 +203,7 @@ class CachedSource:
 
     drift_known = False
 
-    def __init__(self, X, kernel: Kernel, budget: int, pool: _core.Pool) -> None:
+    def __init__(self, X: Any, kernel: Kernel, budget: int, pool: _core.Pool) -> None:
         self.exact = NamedValues(points_for(X, kernel), kernel)
         self.rows = cached_rows(X, kernel, budget, pool)
         self.n: int = self.rows.n
@@ -207,7 +221,7 @@ class CachedSource:
         warnings.warn(
             f"{self.rows.computed} kernel rows were computed so far and the memory budget holds "
             f"{capacity}: rows are computed again and again. The whole matrix of {self.n} rows "
-            f"takes {size / 2**30:.1f} GiB: allow more memory, train in cells (cells=2000) or on "
+            f"takes {spell_bytes(size)}: allow more memory, train in cells (cells=2000) or on "
             f"fewer rows, or use SparseKernelSVC, which needs no such matrix",
             UserWarning,
             stacklevel=2,
@@ -226,7 +240,9 @@ class CachedSource:
 Source = MatrixSource | PartialSource | CachedSource
 
 
-def source_of(X, kernel: Kernel | KernelCallable | str, budget: int, pool: _core.Pool) -> Source:
+def source_of(
+    X: Any, kernel: Kernel | KernelCallable | str, budget: int, pool: _core.Pool
+) -> Source:
     """Rows of the whole matrix if it fits the budget, else a cache of rows.
 
     `kernel` is a Kernel, a function of two arrays of rows, or "precomputed" (X is the matrix).

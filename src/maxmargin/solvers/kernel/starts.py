@@ -4,6 +4,10 @@
     W2       keep a                         W3, W5   scale a by C_new / C_old
     W4       bounded a to C_new (C grows)   W6       cut a to C_new (C falls)
 
+The order of a path follows from the start: C grows up to W4, falls with W5 and W6. The hybrid start
+that the paper proposes but does not try begins with a medium C, where a cold start takes few steps,
+and goes on from there by W4 to the larger and by W6 to the smaller ones.
+
 A start sets beta and r of a `RegularisationPath`; after W3 to W6 r is recycled, so that only the
 cheaper part of ``f = sum_j beta_j k_j`` is computed.
 """
@@ -11,7 +15,7 @@ cheaper part of ``f = sum_j beta_j k_j`` is computed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -94,13 +98,13 @@ def start_cut(path: RegularisationPath, c: np.ndarray, ratio: float) -> None:
     _core.start_cut(path.rows, path.ranges, path.beta, path.r, path.y, path.c, c, ratio, path.pool)
 
 
-COLD: dict[str, Callable] = {
+COLD: dict[str, Callable[..., Any]] = {
     "I0": start_zero,
     "I1": start_kernel_rule,
     "W0": start_zero,
     "W1": start_kernel_rule,
 }
-WARM: dict[str, Callable] = {
+WARM: dict[str, Callable[..., Any]] = {
     "W2": start_keep,
     "W3": start_scale,
     "W4": start_expand,
@@ -108,3 +112,16 @@ WARM: dict[str, Callable] = {
     "W6": start_cut,
 }
 STARTS = COLD | WARM
+FALLING = ("W5", "W6")  # starts of paths on which C falls
+HYBRID = "hybrid"
+
+
+def visits(Cs: np.ndarray, warm: str) -> tuple[list[int], list[int]]:
+    """The places of C in the order of a path, and of a second branch that leaves from its first."""
+    growing = np.argsort(Cs).tolist()
+    if warm in FALLING:
+        return growing[::-1], []
+    if warm != HYBRID:
+        return growing, []
+    middle = len(growing) // 2
+    return growing[middle:], growing[:middle][::-1]

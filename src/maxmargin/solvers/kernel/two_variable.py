@@ -48,6 +48,7 @@ from maxmargin.solvers.kernel.certificate import (
     KernelCertificate,
     bounds_of,
 )
+from maxmargin.solvers.kernel.chunking import chunking_of
 from maxmargin.solvers.kernel.newton import solve_box
 from maxmargin.solvers.kernel.path import NO_LIMIT, BinaryProblem, Method, RegularisationPath
 from maxmargin.solvers.kernel.sources import FIRST_SLICE, CachedSource, PartialSource
@@ -92,7 +93,7 @@ def solve(
     descent = Descent(path, settings)
     try:
         if beta0 is None:
-            path.start(C)
+            descent.start(C)
         else:
             path.start_at(C, beta0)
         descent.descend()
@@ -121,7 +122,7 @@ class Descent:
         self.limit = NO_LIMIT if settings.max_iter is None else int(settings.max_iter)
         self.pool = _core.Pool(path.pool.threads)  # one that no stop flag ends
         self.bounds: Bounds | None = None  # of the path's beta, if it was judged since it moved
-        self.newton_steps = 0
+        self.newton_steps = self.earlier_steps = 0
         n = path.problem.source.n
         # Newton's method costs about as much as this many steps in two variables.
         self.patience = 20_000 + int(0.65 * n * n) if n <= NEWTON_ROWS else 40 * n
@@ -129,7 +130,33 @@ class Descent:
 
     @property
     def iterations(self) -> int:
-        return self.path.core.iterations + self.newton_steps
+        return self.path.core.iterations + self.newton_steps + self.earlier_steps
+
+    def start(self, C: float) -> None:
+        """From a subset of the points where that pays, else as the method says."""
+        path = self.path
+
+        def solve_small(
+            problem: BinaryProblem, settings: Settings, beta0: np.ndarray
+        ) -> KernelSolution:
+            begin = beta0 if np.any(beta0) else None
+            owns = path.owns_stop
+            return solve(problem, C, settings, path.pool, path.method, beta0=begin, owns_stop=owns)
+
+        chunking = None
+        if path.method.cold == "auto":
+            chunking = chunking_of(path.problem, C, self.settings, path.pool, solve_small)
+        try:
+            found = None if chunking is None else chunking.start()
+        except _core.Stopped:
+            assert chunking is not None
+            path.beta[:] = chunking.beta
+            raise
+        if found is None:
+            path.start(C)
+        else:
+            path.start_from(C, found.beta, found.r)
+            self.earlier_steps = found.steps
 
     def descend(self) -> None:
         """Slices of steps until the run ends; Newton's method where they no longer help."""
@@ -154,9 +181,10 @@ class Descent:
 
     def fill_matrix_if_cheaper(self, steps: int) -> None:
         """Makes the whole Gram matrix where that pays."""
-        source = self.path.problem.source
+        path, source = self.path, self.path.problem.source
         if isinstance(source, PartialSource):
-            source.fill_if_cheaper(steps, self.path.pool)
+            waiting = int(np.count_nonzero((path.beta == 0) & (path.c * path.r > 0)))
+            source.fill_if_cheaper(steps, path.pool, waiting)
         elif isinstance(source, CachedSource):
             source.warn_if_too_small()
 
@@ -165,6 +193,8 @@ class Descent:
         core, began = self.path.core, time.perf_counter()
         before = core.iterations
         ahead = min(self.limit - self.iterations, self.patience - before)
+        if isinstance(source := self.path.problem.source, PartialSource):
+            ahead = min(ahead, source.steps_ahead())
         tol = self.settings.tol * (1 - MARGIN if self.rule == "relative" else 1)
         end = self.path.run(tol, max(0, min(most, ahead)))
         taken = core.iterations - before

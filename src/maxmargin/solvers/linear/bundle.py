@@ -36,7 +36,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -44,7 +44,6 @@ import numpy as np
 
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows, Rows
-from maxmargin.data.stream.source_rows import SourceRows
 from maxmargin.losses.base import Loss
 from maxmargin.problem import Settings, Solution
 from maxmargin.solvers.common.run import Run
@@ -106,7 +105,7 @@ def solve(
     settings: Settings,
     method: Literal["ocas", "cpa"] = "ocas",
     w0: np.ndarray | None = None,
-    planes0: Sequence[tuple] = (),
+    planes0: Sequence[tuple[Any, ...]] = (),
     variant: Variant = STANDARD,
 ) -> Solution:
     """Minimises ``1/2 ||w||^2 + R(X w)`` until ``P - D <= tol P``.
@@ -220,14 +219,16 @@ def unstoppable(rows: Any, loss: Any) -> tuple[Any, Any]:
 def exact_primal(rows: Rows, loss: Loss, best: Point) -> float:
     """P at the answer from a fresh pass over the data.
 
-    A stop ends passes over a file, which take long, unless the predictions combined along the run
-    may have lost digits that P states. On a cluster it ends them all.
+    A stop ends passes over rows that are not in memory, which take long, unless the predictions
+    combined along the run may have lost digits that P states. Where these stay on workers, what
+    was summed along the run is all there is.
     """
     if not best.w.any():
         return loss.at_zero
-    if isinstance(rows, ArrayRows) or (isinstance(rows, SourceRows) and has_drifted(best, loss)):
+    if isinstance(rows, ArrayRows) or (hasattr(rows, "with_pool") and has_drifted(best, loss)):
         rows, loss = unstoppable(rows, loss)
-    for predictions in (lambda: rows.matvec(best.w), lambda: best.p):
+    known: tuple[Callable[[], Any], ...] = (lambda: rows.matvec(best.w), lambda: best.p)
+    for predictions in known:
         with contextlib.suppress(_core.Stopped):
             return 0.5 * best.w_squared + loss.value(predictions())
     return 0.5 * best.w_squared + max(best.R, 0.0)  # combined in float64 along the run

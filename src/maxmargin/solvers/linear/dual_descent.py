@@ -51,13 +51,12 @@ class Watch(Protocol):
 
 
 class HandOver(Exception):
-    """The watch asked to end: where another method can go on. u is None before the first epoch."""
+    """The watch asked to end: where another method can go on."""
 
     def __init__(self, epochs: int) -> None:
         super().__init__(f"after {epochs} epochs")
         self.epochs = epochs
         self.w = np.empty(0)
-        self.u: np.ndarray | None = None
 
 
 def solve(
@@ -101,9 +100,6 @@ def solve(
             checks.made(best.point.P - best.D)
     except HandOver as over:
         over.epochs, over.w = over.epochs + epochs, w
-        if descent is not None:
-            descent.copy_dual(u)
-            over.u = u
         raise
     except _core.Stopped:
         run.stopped()

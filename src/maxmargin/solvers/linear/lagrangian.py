@@ -6,6 +6,7 @@ rows that this process reads; where rows are elsewhere another one asks for them
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 
 import numpy as np
@@ -22,17 +23,26 @@ from maxmargin.solvers.linear.newton_system import NewtonSystem, hessian_rows
 
 SIGMA_START = 0.3
 SIGMA_WARM = 3.0  # from a solution of a neighbouring problem
-SIGMA_GROWTH = 3.0
+SIGMA_GROWTH = 9.0  # divided by the Newton steps that the last sigma took
+LEAST_GROWTH = 1.5
+SIGMA_BACK = 9.0  # how far back where sigma grew too fast
 SIGMA_MOST = 1e9
 GRADIENT_SHARE = 0.1  # the inner loop ends when 1/2 ||grad||^2 is below this share of the gap
 INNER_STEPS = 15  # more than this many Newton steps at one sigma: it grew too fast
 SLOPE_LEFT = 0.1  # of the slope at 0 that a line search may leave
+KINK_ROWS = 4.0  # a feature, at least, near a kink at the first rounding from a w
+SHARPER = 3.0  # times sigma, before the rows near the kink are counted again
 EPSILON = float(np.finfo(np.float64).eps)
 
 
 def evenly(loss: Pointwise) -> np.ndarray:
     """Multipliers that round every kink alike to both sides."""
     return np.full(loss.n, loss.core.middle)
+
+
+def kink_rows(n: int, d: int) -> float:
+    """How many rows the first rounding from a w should leave near a kink."""
+    return max(KINK_ROWS * d, 0.5 * math.sqrt(n * d))
 
 
 def penalised(w: np.ndarray, free: bool) -> np.ndarray:
@@ -81,6 +91,7 @@ class Lagrangian(ABC):
         self.gradient = self.w - v
         if self.free:
             self.gradient[-1] = -v[-1]
+            added -= abs(v[-1] * self.w[-1])  # what rounding left of the sum of u
         v_squared = norm2(penalised(v, self.free))
         self.P = 0.5 * norm2(penalised(self.w, self.free)) + R
         # u shrunk by a factor in [0, 1] is feasible too
@@ -97,14 +108,15 @@ class Lagrangian(ABC):
 
     def update_multipliers(self) -> None:
         self.take_multipliers()
-        self.sigma = min(self.sigma * SIGMA_GROWTH, SIGMA_MOST)
+        growth = max(SIGMA_GROWTH / max(self.steps, 1), LEAST_GROWTH)
+        self.sigma = min(self.sigma * growth, SIGMA_MOST)
         self.steps = 0
 
     def newton_step(self) -> None:
         """Moves w along the Newton direction."""
         self.steps += 1
         if self.s > 0 and self.steps > INNER_STEPS and self.sigma > SIGMA_START:
-            self.sigma /= SIGMA_GROWTH**2
+            self.sigma /= SIGMA_BACK
             self.steps = 1
             self.evaluate()
         dw = -self.direction()
@@ -157,6 +169,31 @@ class RowsLagrangian(Lagrangian):
 
     def take_multipliers(self) -> None:
         self.nu = self.loss.shares(self.b)
+
+    def sharpen(self) -> None:
+        """Raises sigma to where about as many rows have curvature as determine w: with more a step
+        costs more, and moves w to the minimum of a problem that is less like the one asked for;
+        with fewer, rows at the kink are others after every step.
+
+        The path leads from all n rows to about d at the kink, and half their geometric mean is on
+        the way. Rows that stay near the kink however sharp it is have equal predictions, and tell
+        less than their number. At w = 0 all are equal.
+        """
+        if not self.is_piecewise_linear or not self.w.any():
+            return
+        enough = kink_rows(self.rows.n, self.rows.width)
+        curved = self.curved_rows(self.sigma)
+        while curved > 1.5 * enough:
+            sigma = self.sigma * min(curved / enough, SHARPER)
+            fewer = self.curved_rows(sigma)
+            of_all = 2 * curved > self.rows.n  # a window wider than the rows lie apart: no clump
+            if fewer > (0.95 if of_all else 0.65) * curved or 2 * fewer < enough:
+                break
+            self.sigma, curved = sigma, fewer
+
+    def curved_rows(self, sigma: float) -> int:
+        """How many rows have curvature at w with that penalty."""
+        return self.loss.core.proximal(self.nu, 1 / sigma, self.p, self.b, self.h, self.pool)[3]
 
     def rescale(self) -> None:
         """Moves w to the best of its multiples, which takes no pass.

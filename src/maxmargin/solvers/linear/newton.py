@@ -46,8 +46,8 @@ from maxmargin.problem import Certificate, Settings, Solution
 from maxmargin.solvers.common.run import Run
 from maxmargin.solvers.common.vectors import dual_bound, norm2
 from maxmargin.solvers.linear.bundle import DRIFT, unstoppable
+from maxmargin.solvers.linear.costs import pass_cost, row_cost
 from maxmargin.solvers.linear.lagrangian import (
-    SIGMA_GROWTH,
     SIGMA_START,
     SIGMA_WARM,
     Lagrangian,
@@ -59,6 +59,8 @@ from maxmargin.solvers.linear.newton_system import DIRECT_WIDTH, direct_cost
 
 SAMPLE_ROWS = 30  # rows a feature in the smallest sample worth starting from
 SAMPLE_SHARE = 0.1  # of a sample's statistical error, about d / n of P: a gain too small to go on
+SAMPLE_GAP = 0.3  # of the same: a gap small enough
+SAMPLE_BACK = 3.0  # by how much less kinks of more rows are rounded at first, where few are seen
 SAMPLE_ENTRIES = 4_000_000  # numbers of a sample of rows that are elsewhere
 
 
@@ -82,8 +84,10 @@ def solve(
                 nu, sigma = loss.clipped(start[1]), SIGMA_WARM
         else:
             for step in sample_steps(rows.n, rows.width, isinstance(rows, ArrayRows)):
-                w, sigma = approach(rows.subsample(step), loss.subsample(step), w, sigma, settings)
+                w, _ = approach(rows.subsample(step), loss.subsample(step), w, sigma, settings)
         lagrangian = RowsLagrangian(rows, loss, w, nu, sigma, best.free)
+        if start is None or start[1] is None:
+            lagrangian.sharpen()
         if start is not None and not loss.is_piecewise_linear:
             lagrangian.rescale()
         descend(lagrangian, best, run)
@@ -159,7 +163,7 @@ class RowsBest(Best):
 def sample_steps(n: int, width: int, in_memory: bool) -> list[int]:
     """Every how many-th of n rows to start with: the smallest useful sample, then one in between.
 
-    Of rows elsewhere a sample comes into memory: none that would not fit there.
+    Of rows elsewhere a sample comes into memory: it is no larger than fits there.
     """
     step = n // (SAMPLE_ROWS * width + 1)
     if step < 4 or width > DIRECT_WIDTH:
@@ -167,7 +171,8 @@ def sample_steps(n: int, width: int, in_memory: bool) -> list[int]:
     steps = [step] if step < 32 else [step, math.isqrt(step)]
     if in_memory:
         return steps
-    return [step for step in steps if n // step * width <= SAMPLE_ENTRIES]
+    fewest = -(-n * width // SAMPLE_ENTRIES)
+    return [] if step < fewest else list(dict.fromkeys(max(each, fewest) for each in steps))
 
 
 def approach(
@@ -176,10 +181,12 @@ def approach(
     """Solves the problem on a sample; its w, and the penalty to go on with."""
     best = RowsBest(rows, loss, settings.free_intercept)
     lagrangian = RowsLagrangian(rows, loss, w, evenly(loss), sigma, best.free)
+    lagrangian.sharpen()
     least_gain = 0.0 if loss.is_piecewise_linear else SAMPLE_SHARE * rows.width / rows.n
-    run = Run(Settings(tol=max(settings.tol, 1e-3), max_iter=100))
+    tol = max(settings.tol, SAMPLE_GAP * rows.width / rows.n)
+    run = Run(Settings(tol=tol, max_iter=100))
     descend(lagrangian, best, run, least_gain)
-    return best.w, max(lagrangian.sigma / SIGMA_GROWTH, SIGMA_START)
+    return best.w, max(lagrangian.sigma / SAMPLE_BACK, SIGMA_START)
 
 
 def descend(lagrangian: Lagrangian, best: Best, run: Run, least_gain: float = 0.0) -> None:
@@ -201,7 +208,8 @@ def descend(lagrangian: Lagrangian, best: Best, run: Run, least_gain: float = 0.
             break
 
 
-def step_cost(rows: ArrayRows, inner_rows: int | None = None) -> float:
-    """What a step costs at most, in entries of rows looked at: passes, and a direct solution with
-    so many rows that have curvature, all of them by default."""
-    return 3 * rows.nnz + direct_cost(rows, rows.n if inner_rows is None else inner_rows)
+def step_cost(rows: ArrayRows, inner_rows: float | None = None) -> float:
+    """What a step costs at most: two passes, and a direct solution with so many rows that have
+    curvature, all of them by default."""
+    inner_rows = rows.n if inner_rows is None else min(int(inner_rows), rows.n)
+    return 2 * pass_cost(rows) + direct_cost(rows, inner_rows) + row_cost(rows)

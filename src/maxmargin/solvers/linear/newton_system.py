@@ -13,6 +13,7 @@ Small systems are solved directly; then a row of weight 2 and the same row twice
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -21,11 +22,12 @@ from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
 from maxmargin.data.stream.source_rows import SourceRows
 from maxmargin.solvers.common.vectors import inner, norm2
+from maxmargin.solvers.linear.costs import entry_cost, factor_cost, gram_cost, pass_cost, row_cost
 
 HESSIAN_ROWS = 10  # rows a feature, at least, that estimate the Hessian
-HESSIAN_PASSES = 4  # and as many more as cost no more than so many passes over the data
+HESSIAN_SHARE = 2.0  # and as many more as cost no more than this share of the rest of a step
 DIRECT_WIDTH = 3000  # a d x d factorisation is affordable up to here
-SMALL_SYSTEM = 1e5  # entries that are looked at in the time that a few calls take
+SMALL_SYSTEM = 2e5  # what a few calls cost
 FEWEST_PRODUCTS, MOST_PRODUCTS = 3, 200
 RESIDUAL = 0.1  # of the gradient's norm that conjugate gradients may leave
 
@@ -67,22 +69,20 @@ class NewtonSystem:
         cost = direct_cost(rows, inner_rows)
         if cost <= SMALL_SYSTEM:
             return 0
-        each = 2 * (rows.nnz * inner_rows / max(rows.n, 1) + rows.width)
+        each = 2 * (entry_cost(rows) * rows.nnz * inner_rows / max(rows.n, 1) + rows.width)
         return min(int(cost / each), MOST_PRODUCTS)
 
 
 def hessian_rows(rows: ArrayRows | SourceRows) -> int:
     """How many rows to estimate the Hessian from."""
-    affordable = int(HESSIAN_PASSES * rows.nnz / rows.gram_steps_per_row)
+    rest = 2 * pass_cost(rows) + row_cost(rows) + factor_cost(rows.width)
+    affordable = int(HESSIAN_SHARE * rest / gram_cost(rows))
     return max(HESSIAN_ROWS * rows.width, affordable)
 
 
 def direct_cost(rows: ArrayRows | SourceRows, inner_rows: int) -> float:
-    """What the direct way costs in entries of rows looked at: a Gram matrix, its factor (d^3 / 3
-    multiplications, of which 32 take the time of an entry) and sums over the matrix."""
-    d = rows.width
-    gram = min(hessian_rows(rows), inner_rows) * rows.gram_steps_per_row
-    return gram + d**3 / 96 + 6 * d**2
+    """What the direct way costs: a Gram matrix of so many rows at most, and its factor."""
+    return min(hessian_rows(rows), inner_rows) * gram_cost(rows) + factor_cost(rows.width)
 
 
 def direct(gram: Gram, identity: np.ndarray, gradient: np.ndarray, pool: _core.Pool) -> np.ndarray:
@@ -101,16 +101,21 @@ def conjugate_gradients(
     product: Callable[[np.ndarray], np.ndarray], right: np.ndarray, most: int
 ) -> tuple[np.ndarray, bool]:
     """``x`` after at most that many products; whether ``||product(x) - right||`` is small."""
-    x, r = np.zeros_like(right), right.copy()
+    # A power of two: nothing is rounded, and <x, product(x)> of huge features is within float64.
+    scale = math.ldexp(1.0, math.frexp(math.sqrt(norm2(right)))[1])
+    x, r = np.zeros_like(right), right / scale
     direction, rr = r.copy(), norm2(r)
     enough = RESIDUAL**2 * rr
     for _ in range(most):
         if rr <= enough:
-            return x, True
+            return scale * x, True
         image = product(direction)
-        step = rr / inner(direction, image)
+        curvature = inner(direction, image)
+        if not curvature > 0:  # it is, but for rounding errors of huge features
+            return scale * x, False
+        step = rr / curvature
         x += step * direction
         r -= step * image
         rr, before = norm2(r), rr
         direction = r + (rr / before) * direction
-    return x, rr <= enough
+    return scale * x, rr <= enough

@@ -1,19 +1,14 @@
 """Dual descent first, and Newton from where it is as soon as that is cheaper.
 
-Costs are counted in entries of rows looked at by one thread, never in seconds: the same data give
-the same answer everywhere.
-
-    an epoch     2 entries + (VISIT + logarithms) rows, of the rows visited, one after the other
-    Newton       STEPS steps: three passes, STEP_ROW and logarithms a row, a Gram matrix and its
-                 factor, on CORES cores
-
-Logarithms are those of the loss. A visit of the logistic loss takes several times that of a hinge.
-Where rows have few entries Newton's vectors of one number a row cost more than its passes.
+Both are counted in the units of `costs`: epochs, one after the other, by the rows visited; Newton
+by its steps, on CORES cores. Logarithms are those of the loss. A visit of the logistic loss takes
+several times that of a hinge.
 
 Dual descent foretells its gap after every epoch. If the gap goes on to fall as it did over the
 later half of the epochs so far, so many epochs are left; where they cost more than Newton does,
-Newton goes on from w and the dual variables. Early epochs visit all rows and tell little, so they
-are believed only once they have used a share of what Newton costs: a wrong start loses no more.
+Newton goes on from w. (Dual variables from the middle of a run are multipliers worse than none.)
+Early epochs visit all rows and tell little, so they are believed only once they have used a share
+of what Newton costs: a wrong start loses no more.
 
 With a smooth loss and a small C Newton goes on at once. Where the slopes at w = 0 are nearly dual
 optimal the curvature of the loss is small beside that of ||w||^2 / 2, and a few conjugate gradients
@@ -35,58 +30,71 @@ from maxmargin.losses.pointwise import LossSpec, Pointwise
 from maxmargin.losses.table import LOSSES
 from maxmargin.problem import Clock, Progress, Settings, Solution
 from maxmargin.solvers.linear import dual_descent, newton
+from maxmargin.solvers.linear.costs import CALLS, pass_cost, visit_cost
+from maxmargin.solvers.linear.lagrangian import kink_rows
 
 CORES = 2  # whatever a machine has: the choice must not depend on it
-STEPS = 12  # of Newton on all rows
+STEPS = 7  # of Newton from a w of dual descent
+FEW_ROWS = 12.0  # a feature, up to which a kink takes more steps: classes come apart, and about
+# as many rows as features sit at the kink, others after every step
 SMOOTH_STEPS = 8  # where no kink is to be rounded
+STEEP_STEPS = 2  # where nearly every row curves the loss: the first step all but solves the problem
 STEPS_FROM_SAMPLE, SMOOTH_STEPS_FROM_SAMPLE = 4, 3
+STEPS_ON_SAMPLE = 10
+START_STEPS = 2  # with curvature in all rows, where there is no sample
 STEP_LOGARITHMS = 0.4  # of those of a visit that a step takes for a row
 LEAST_EPOCHS = 2  # of which the first says little
 LEAST_SHARE = 0.1  # of Newton's cost that dual descent may use before its outlook is believed
 LEAST_VOTES = 2  # epochs in a row with the same outlook: after a single one it may be chance
-LEAST_WORK = 4  # epochs' worth: two, a gap check, and a fresh v
-SMOOTH_LEAST_WORK = 6  # and two more: a smooth loss has no bounds at which rows come to rest
+CLEARLY = 2.0  # times what Newton costs: then a single one is enough, unless rows came back in it
+LEAST_EPOCHS_IN_ALL = 2  # that dual descent needs, beside two passes: a gap check, and a fresh v
+SMOOTH_LEAST_EPOCHS = 4  # a smooth loss has no bounds at which rows come to rest
 NEAR_START = 0.5  # the multiple of the slopes at w = 0 from which a smooth problem is Newton's
 NEIGHBOUR_TOL = 1e-2  # for a problem that only gives a start
-STEP_ROW = 16  # entries that could be summed while a step's sums over rows take one more row
-VISIT = 30  # and while a visit waits for its row and for its own step
-CACHED_NNZ = 2_000_000  # entries that stay in a cache
 
 
 def newton_cost(rows: ArrayRows, loss: str = "hinge") -> float:
-    """From dual descent, or from nothing."""
-    steps = STEPS if LossSpec(loss).is_piecewise_linear else SMOOTH_STEPS
-    return steps * (newton.step_cost(rows) + row_cost(rows, loss)) / CORES
+    """From a w of dual descent, where few rows are left near a rounded kink."""
+    if not LossSpec(loss).is_piecewise_linear:
+        return smooth_steps(loss) * step_cost(rows, loss)
+    steps = STEPS * (1 + FEW_ROWS * rows.width / max(rows.n, 1))
+    return steps * step_cost(rows, loss, kink_rows(rows.n, rows.width))
 
 
-def newton_cost_from_samples(rows: ArrayRows, loss: str, samples: list[int]) -> float:
-    """The samples' own cost included. After them few rows are left near a rounded kink, and the
-    Gram matrices of a piecewise linear loss are of those."""
-    share = sum(1.0 / step for step in samples)
-    if LossSpec(loss).is_piecewise_linear:
-        own = STEPS_FROM_SAMPLE * (newton.step_cost(rows, inner_rows=0) + row_cost(rows, loss))
-    else:
-        own = SMOOTH_STEPS_FROM_SAMPLE * (newton.step_cost(rows) + row_cost(rows, loss))
-    return own / CORES + share * newton_cost(rows, loss)
+def smooth_steps(loss: str) -> int:
+    """Of Newton where no kink is to be rounded."""
+    return STEEP_STEPS if LOSSES[loss].is_steep_both_ways else SMOOTH_STEPS
 
 
-def row_cost(rows: ArrayRows, loss: str) -> float:
-    """What a step of Newton does for every row, however few entries it has."""
-    return (STEP_ROW + STEP_LOGARITHMS * LOSSES[loss].logarithms) * rows.n
+def cost_alone(rows: ArrayRows, loss: str, samples: list[int]) -> float:
+    """From nothing, by way of such samples."""
+    if not samples:
+        start = 0 if LOSSES[loss].is_steep_both_ways else START_STEPS
+        return newton_cost(rows, loss) + start * step_cost(rows, loss)
+    kinks = LossSpec(loss).is_piecewise_linear
+    inner_rows = kink_rows(rows.n, rows.width) if kinks else rows.n
+    smooth = min(SMOOTH_STEPS_FROM_SAMPLE, smooth_steps(loss))
+    cost = (STEPS_FROM_SAMPLE if kinks else smooth) * step_cost(rows, loss, inner_rows)
+    steps = STEPS_ON_SAMPLE if kinks else smooth_steps(loss)
+    return cost + sum(steps * step_cost(rows.subsample(every), loss) for every in samples)
 
 
-def epoch_cost(loss: str, entries: int, visited: int) -> float:
-    return 2.0 * entries + (VISIT + LOSSES[loss].logarithms) * visited
+def step_cost(rows: ArrayRows, loss: str, inner_rows: float | None = None) -> float:
+    """Of a step of Newton with so many rows that have curvature, all of them by default."""
+    logarithms = STEP_LOGARITHMS * LOSSES[loss].logarithms * rows.n
+    return (newton.step_cost(rows, inner_rows) + logarithms) / CORES + CALLS
+
+
+def epoch_cost(rows: ArrayRows, loss: str, entries: int, visited: int) -> float:
+    return visit_cost(rows, entries, visited) + LOSSES[loss].logarithms * visited
 
 
 def is_newton_cheaper_than_a_start(rows: ArrayRows, loss: str = "hinge") -> bool:
     """Whether Newton, by itself, costs no more than the least that dual descent needs."""
     samples = newton.sample_steps(rows.n, rows.width, in_memory=True)
-    cost = newton_cost_from_samples(rows, loss, samples) if samples else newton_cost(rows, loss)
-    least = LEAST_WORK if LossSpec(loss).is_piecewise_linear else SMOOTH_LEAST_WORK
-    # Where rows are in a cache only their entries count: a start that proves wrong costs little.
-    waits = VISIT if rows.nnz > CACHED_NNZ else 0
-    return cost <= least * (2.0 * rows.nnz + (waits + LOSSES[loss].logarithms) * rows.n)
+    epochs = LEAST_EPOCHS_IN_ALL if LossSpec(loss).is_piecewise_linear else SMOOTH_LEAST_EPOCHS
+    least = epochs * epoch_cost(rows, loss, rows.nnz, rows.n) + 2 * pass_cost(rows) / CORES
+    return cost_alone(rows, loss, samples) <= least
 
 
 def solve(
@@ -108,7 +116,7 @@ def solve(
         start = found.w, loss.shares(np.where(loss.q < 0, -1.0, 1.0) * found.dual_variables)
     except dual_descent.HandOver as over:
         later = Later(over.epochs, clock())
-        start = over.w, over.u
+        start = over.w, None
     return later.solution(newton.solve(rows, loss, later.settings(settings), start))
 
 
@@ -152,28 +160,34 @@ class Watch:
     """Says after an epoch whether it is time for Newton."""
 
     def __init__(self, rows: ArrayRows, tol: float, loss: str = "hinge") -> None:
-        self.tol, self.loss = tol, loss
-        self.gaps: list[float] = []
+        self.rows, self.tol, self.loss = rows, tol, loss
+        self.gaps: list[float] = []  # the least up to each epoch
         self.spent, self.newton_cost = 0.0, newton_cost(rows, loss)
         self.votes = 0  # epochs in a row after which Newton seemed cheaper
+        self.visited = rows.n  # in the last one
 
     def at_start(self, s: float) -> bool:
         return s >= NEAR_START and not LossSpec(self.loss).is_piecewise_linear
 
     def __call__(self, gap: float, D: float, visited: int, entries: int) -> bool:
-        cost = epoch_cost(self.loss, entries, visited)
-        self.gaps.append(gap)
+        cost = epoch_cost(self.rows, self.loss, entries, visited)
+        self.gaps.append(min(gap, self.gaps[-1]) if self.gaps else gap)
         self.spent += cost
+        rows_came_back, self.visited = visited > self.visited, visited
         if len(self.gaps) < LEAST_EPOCHS or self.spent < LEAST_SHARE * self.newton_cost:
             return False
-        is_dear = self.epochs_left(self.tol * (D + gap)) * cost > self.newton_cost
-        self.votes = self.votes + 1 if is_dear else 0
-        return self.votes >= LEAST_VOTES
+        left = self.epochs_left(self.tol * (D + gap)) * cost
+        self.votes = self.votes + 1 if left > self.newton_cost else 0
+        is_clear = CLEARLY * self.newton_cost < left < math.inf and not rows_came_back
+        return self.votes >= LEAST_VOTES or is_clear
 
     def epochs_left(self, target: float) -> float:
-        """Epochs until the gap is `target`, at the rate of the later half of those so far."""
-        gap, back = self.gaps[-1], len(self.gaps) // 2
-        before = self.gaps[-1 - back]
+        """Epochs until the gap is `target`, at the rate of the later half of those so far.
+
+        Gaps are the least so far: after an extrapolation one is larger for an epoch or two.
+        """
+        back = len(self.gaps) // 2
+        gap, before = self.gaps[-1], self.gaps[-1 - back]
         if gap <= target:
             return 0.0
         if gap >= before or target <= 0:

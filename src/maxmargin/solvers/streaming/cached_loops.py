@@ -18,12 +18,13 @@ again. This file decides how much of which, when to check the gap, and when to e
 Algorithms 1 (reader) and 2 (trainer) of the paper, and who does each line:
 
     reader   for all rows, again and again                        Reader._one_pass
-             evict a random row where the cache is full           row_cache.cpp: insert
+             evict a random row where the cache is full           row_cache.cpp: pick_victim
              read row i, Q_ii = <x_i, x_i>, store it              Packing.pack, packed.cpp
-    trainer  eps shrinks where the cache is nearly full           cached_loops.cpp: end_pass
-             pick a row of the cache                              cached_loops.cpp: sweep
-             evict it if it is uninformative                      cached_loops.cpp: informative
+    trainer  eps shrinks where the cache is nearly full           cached_loops.cpp: tightens
+             pick a row of the cache                              cache_rounds.cpp: next_round
+             evict it if it is uninformative                      cached_loops.hpp: informative
              step of u_i in one variable; w += change y_i C_i x_i cached_loops.cpp: visit
+             eps is the largest gradient of the pass              cached_loops.cpp: end_pass
              update the stopping criterion                        Trainer.check_due, check_gap
 
 Deviations. Rows are visited on arrival and then decide whether they enter the cache: the
@@ -71,7 +72,8 @@ ROUNDS = 100_000  # without a max_iter: what needs more (C huge) is another solv
 class Task:
     """What is to be solved: a source of rows, and a problem for each positive class or loss.
 
-    `pack` makes the blocks of the source ready for the core.
+    `pack` makes the blocks of the source ready for the core. Where `left_out` has bits for each
+    row, a problem leaves out the rows that have the bit of its fold.
     """
 
     source: BlockSource
@@ -79,6 +81,8 @@ class Task:
     format: _core.Format
     positives: list[int]
     losses: list[LossSpec]  # one for each problem
+    left_out: np.ndarray | None = None
+    folds: list[int] = field(default_factory=list)
 
 
 @dataclass
@@ -132,6 +136,8 @@ class Trainer:
             self.loops.evict_as_the_paper()
         for k, (positive, loss) in enumerate(zip(task.positives, task.losses)):
             self.loops.set_problem(k, positive, state.shares[k], state.w[k], loss.name, loss.x)
+            if task.left_out is not None:
+                self.loops.leave_out(k, task.left_out, task.folds[k])
         self.visits = self.cached_visits = 0
         self.since_check = self.trained = 0
         self.near = self.rule_met = False

@@ -55,7 +55,7 @@ class Checkpoints:
 
     def __init__(
         self,
-        path: str | os.PathLike,
+        path: str | os.PathLike[str],
         every: float,
         identity: dict[str, Any],
         seen: Callable[[], RowsSeen],
@@ -83,7 +83,9 @@ class Checkpoints:
         self._next = now + max(self.every, (now - began) / SHARE)
 
 
-def write(path: str | os.PathLike, state: State, identity: dict[str, Any], seen: RowsSeen) -> None:
+def write(
+    path: str | os.PathLike[str], state: State, identity: dict[str, Any], seen: RowsSeen
+) -> None:
     """The state as one file."""
     arrays = _arrays(state)
     header = {
@@ -100,7 +102,7 @@ def write(path: str | os.PathLike, state: State, identity: dict[str, Any], seen:
                 file.write(piece)
 
 
-def resume(path: str | os.PathLike, state: State, identity: dict[str, Any]) -> RowsSeen | None:
+def resume(path: str | os.PathLike[str], state: State, identity: dict[str, Any]) -> RowsSeen | None:
     """Fills a fresh state from a checkpoint; None if there is none.
 
     The rows it was made with are still to be compared with those it is used for.
@@ -123,7 +125,7 @@ def resume(path: str | os.PathLike, state: State, identity: dict[str, Any]) -> R
         ) from error
 
 
-def passes_in(path: str | os.PathLike) -> int | None:
+def passes_in(path: str | os.PathLike[str]) -> int | None:
     """The passes that a checkpoint has behind it; None where there is none, or no sound one."""
     try:
         with open(path, "rb") as file:

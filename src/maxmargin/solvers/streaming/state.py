@@ -53,6 +53,12 @@ class State:
             at_zero=at_zero,
         )
 
+    def begin_at(self, points: list[np.ndarray]) -> None:
+        """Go on from points that another problem ended at: neither P nor D is known of them."""
+        for best, point in zip(self.best, points, strict=True):
+            best[:] = point
+        self.P = [math.inf for _ in points]
+
     @property
     def evaluated(self) -> bool:
         """Whether P is known of every best point."""

@@ -11,7 +11,7 @@ The last two look at no labels and no residual: the rivals of the paper's compar
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -129,7 +129,7 @@ class FurthestRows:
         self._distances = self._distances - z**2
 
 
-def dense_rows(X, rows: np.ndarray) -> np.ndarray:
+def dense_rows(X: Any, rows: np.ndarray) -> np.ndarray:
     """Some rows of X, dense, in float64."""
     part = X[rows]
     return np.asarray(part.toarray() if sp.issparse(part) else part, dtype=np.float64)

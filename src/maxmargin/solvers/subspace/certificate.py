@@ -19,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
@@ -69,7 +70,7 @@ class ActivePlanes:
     def __len__(self) -> int:
         return len(self.weights)
 
-    def subgradients(self, rows=slice(None)) -> np.ndarray:
+    def subgradients(self, rows: Any = slice(None)) -> np.ndarray:
         """``l_ji`` of some rows: one row per plane, the mixture last."""
         shares = self.shares[:, rows].astype(np.float64)
         return np.vstack([shares, self.weights @ shares]) * self.unit[rows]
@@ -80,7 +81,7 @@ class ActivePlanes:
         return float(self.weights @ self.offsets - ROUNDINGS * self.weights @ np.abs(self.offsets))
 
 
-def kernel_error(kernel: Kernel, X, largest: float, digits: float) -> float:
+def kernel_error(kernel: Kernel, X: Any, largest: float, digits: float) -> float:
     """Relative error of kernel values, where `digits` are asked for; wide sparse rows have those
     that products leave."""
     if not kernel.of_distance:
@@ -91,7 +92,7 @@ def kernel_error(kernel: Kernel, X, largest: float, digits: float) -> float:
 class Span:
     """span(B) by a Gram matrix of its own. `factor` is None where it is not positive definite."""
 
-    def __init__(self, vectors, kernel: Kernel, pool: _core.Pool, digits: float) -> None:
+    def __init__(self, vectors: Any, kernel: Kernel, pool: _core.Pool, digits: float) -> None:
         k = vectors.shape[0]
         self.G = np.empty((k, k))
         for rows, columns, values in kernel_tiles(vectors, vectors, kernel, pool, digits):

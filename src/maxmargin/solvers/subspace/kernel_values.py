@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,12 +29,12 @@ SLAB_VALUES = 2**23  # numbers of vectors that are copied for products at a time
 FEW_ROWS = 64  # for fewer rows sparse vectors are not worth making dense
 
 
-def is_wide(X) -> bool:
+def is_wide(X: Any) -> bool:
     """Whether rows are so sparse that dense copies of a few of them would be a burden."""
     return sp.issparse(X) and X.shape[1] > DENSE_ADVANTAGE * X.nnz / max(X.shape[0], 1)
 
 
-def kernel_of_products(kernel: Kernel, products: np.ndarray, left, right) -> np.ndarray:
+def kernel_of_products(kernel: Kernel, products: np.ndarray, left: Any, right: Any) -> np.ndarray:
     """``k(a, b)`` from ``<a, b>`` and the squared norms of a and b, which broadcast."""
     if kernel.name == "linear":
         return products
@@ -43,12 +44,12 @@ def kernel_of_products(kernel: Kernel, products: np.ndarray, left, right) -> np.
     return np.exp(-kernel.gamma * (squares if kernel.name == "rbf" else np.sqrt(squares)))
 
 
-def diagonal(kernel: Kernel, norms):
+def diagonal(kernel: Kernel, norms: Any) -> np.ndarray:
     """``k(x, x)`` from ``||x||^2``, in float64."""
     return kernel_of_products(kernel, norms, norms, norms)
 
 
-def squared_norms(A) -> np.ndarray:
+def squared_norms(A: Any) -> np.ndarray:
     """``||a||^2`` for every row."""
     if sp.issparse(A):
         return np.asarray(A.multiply(A).sum(axis=1)).ravel()
@@ -64,7 +65,7 @@ def few_digits_will_do(kernel: Kernel, norms: np.ndarray) -> bool:
 
 
 def kernel_tiles(
-    X, vectors, kernel: Kernel, pool: _core.Pool, digits: float = PLAIN_DIGITS
+    X: Any, vectors: Any, kernel: Kernel, pool: _core.Pool, digits: float = PLAIN_DIGITS
 ) -> Iterator[tuple[slice, slice, np.ndarray]]:
     """``(rows, of vectors, k(x_i, b_j))`` over tiles of all pairs: one product of BLAS each.
 
@@ -115,7 +116,7 @@ def products_will_do(kernel: Kernel, digits: float, *norms: np.ndarray) -> bool:
     return exponent_error(kernel, largest) <= digits
 
 
-def direct_values(kernel: Kernel, left: np.ndarray, right, pool: _core.Pool) -> np.ndarray:
+def direct_values(kernel: Kernel, left: np.ndarray, right: Any, pool: _core.Pool) -> np.ndarray:
     """``k(x_i, b_j)`` of dense points by the sums of squared differences, which are exact where the
     points are those of the data: about a centre they would be rounded beforehand."""
     right = right.toarray() if sp.issparse(right) else right
@@ -127,19 +128,19 @@ def direct_values(kernel: Kernel, left: np.ndarray, right, pool: _core.Pool) -> 
     return out.T
 
 
-def stay_sparse(X, vectors) -> bool:
+def stay_sparse(X: Any, vectors: Any) -> bool:
     """Whether vectors are better not made dense: next to nothing is in them, or X is small."""
     return is_wide(vectors) or (sp.issparse(vectors) and X.shape[0] < FEW_ROWS)
 
 
-def slab_size(X, vectors) -> int:
+def slab_size(X: Any, vectors: Any) -> int:
     """How many vectors at a time: all, unless they are copied for the product."""
     k, d = vectors.shape
     copied = (sp.issparse(vectors) or is_wide(X)) and not stay_sparse(X, vectors)
     return max(1, min(k, SLAB_VALUES // d)) if copied else k
 
 
-def factor_of(X, vectors, centre: np.ndarray | None):
+def factor_of(X: Any, vectors: Any, centre: np.ndarray | None) -> Any:
     """Some vectors in float64 for products with X: CSR or dense.
 
     Dense beside sparse X by columns: the product with the transpose would copy them so each time.

@@ -19,6 +19,7 @@ errors and nothing else, and it is refused.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -79,7 +80,7 @@ class Basis:
         return self._norms[: self.k]
 
     @property
-    def vectors(self):
+    def vectors(self) -> Any:
         """The k vectors where they lie, for products."""
         if self._dense is not None:
             return self._dense[: self.k]
@@ -89,7 +90,7 @@ class Basis:
         vectors.indptr = self._starts[: self.k + 1]
         return vectors
 
-    def kept(self):
+    def kept(self) -> Any:
         """A copy for a model in the numbers of the data: dense or CSR, by their density."""
         vectors = self.vectors
         filled = vectors.nnz if sp.issparse(vectors) else np.count_nonzero(vectors)
@@ -136,7 +137,7 @@ class Subspace:
     pool : _core.Pool
     """
 
-    def __init__(self, X, kernel: Kernel, capacity: int, pool: _core.Pool) -> None:
+    def __init__(self, X: Any, kernel: Kernel, capacity: int, pool: _core.Pool) -> None:
         self.X, self.kernel, self.pool = X, kernel, pool
         # Looked at by threads that no stop flag ends: a fit without any time has a model to give.
         rows = ArrayRows(X, pool=_core.Pool(pool.threads))
