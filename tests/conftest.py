@@ -12,7 +12,7 @@ from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
 from maxmargin.losses import Hinge
 from maxmargin.problem import Settings
-from maxmargin.training.choice import SOLVERS
+from maxmargin.solvers.table import SOLVERS
 
 hypothesis.settings.register_profile("maxmargin", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("maxmargin")

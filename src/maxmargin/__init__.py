@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from maxmargin.estimators.sparse_kernel import SparseKernelSVC
     from maxmargin.estimators.stream import StreamSVC, StreamSVR
+    from maxmargin.estimators.stream_cv import StreamSVCCV, StreamSVRCV
 
 __version__ = "0.1.0"
 __all__ = [
@@ -57,7 +58,9 @@ __all__ = [
     "SparseKernelSVR",
     "SparseKernelSVRCV",
     "StreamSVC",
+    "StreamSVCCV",
     "StreamSVR",
+    "StreamSVRCV",
     "__version__",
     "data",
     "distributed",
@@ -91,12 +94,14 @@ _HOMES = {
     "SparseKernelSVR": "maxmargin.estimators.span",
     "SparseKernelSVRCV": "maxmargin.estimators.score_cv",
     "StreamSVC": "maxmargin.estimators.stream",
+    "StreamSVCCV": "maxmargin.estimators.stream_cv",
     "StreamSVR": "maxmargin.estimators.stream",
+    "StreamSVRCV": "maxmargin.estimators.stream_cv",
 }
 _FOLDERS = ("data", "distributed", "metrics", "report")
 
 
-def load(path: str | os.PathLike) -> Any:
+def load(path: str | os.PathLike[str]) -> Any:
     """A fitted estimator from a file that `save` or ``maxmargin train`` wrote.
 
     Files are data only: loading one from a stranger cannot run anything.

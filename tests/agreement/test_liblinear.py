@@ -9,7 +9,7 @@ import pytest
 from sklearn.svm import LinearSVC as TheirLinearSVC
 
 import maxmargin
-from maxmargin.training.choice import SOLVERS
+from maxmargin.solvers.table import SOLVERS
 
 REPOSITORY = Path(__file__).parents[2]
 

@@ -185,6 +185,8 @@ MACHINES = {
     "StreamSVC": Machine(maxmargin.StreamSVC, classes, "stream"),
     "StreamSVC-logistic": Machine(_with(maxmargin.StreamSVC, loss="logistic"), classes),
     "StreamSVC-squared-hinge": Machine(_with(maxmargin.StreamSVC, loss="squared_hinge"), classes),
+    "StreamSVCCV": Machine(_with(maxmargin.StreamSVCCV, Cs=[0.1, 1.0], cv=3), classes),
+    "StreamSVRCV": Machine(_with(maxmargin.StreamSVRCV, Cs=[0.1, 1.0], cv=3), values),
     "StreamSVR": Machine(maxmargin.StreamSVR, values, "stream-regression"),
     "StreamSVR-quantile": Machine(
         _with(maxmargin.StreamSVR, loss="quantile", quantile=0.7), values

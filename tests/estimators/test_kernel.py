@@ -310,3 +310,15 @@ def test_kernels_without_a_width_search_a_line_of_C():
 def test_bad_grids_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         KernelSVCCV(**options).fit(*MOONS)
+
+
+def test_only_a_grid_of_its_own_is_screened():
+    X, y = make_moons(400, noise=0.15, random_state=0)
+    own = KernelSVCCV(cv=4, random_state=0).fit(X, y)
+    first = np.isfinite(own.scores_[:, :, 0])
+    others = np.isfinite(own.scores_[:, :, 1:]).all(axis=2)
+    assert np.all(first | ~others) and (first & ~others).any()
+    assert len(own.cv_results_["params"]) == others.sum()
+    given = KernelSVCCV(Cs=own.Cs_[[0, -1]], gammas=own.gammas_[[0, -1]], cv=4).fit(X, y)
+    assert np.isfinite(given.scores_).all()
+    assert given.best_score_ <= own.best_score_ + 0.01

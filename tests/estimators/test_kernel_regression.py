@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import mean_pinball_loss
 from sklearn.metrics.pairwise import rbf_kernel
@@ -108,12 +109,13 @@ def test_epsilon_insensitive_is_SVR_without_its_offset():
 def test_several_quantiles_share_the_data_and_do_not_cross():
     X, y = rows(400, 1)
     levels = [0.1, 0.5, 0.9]
-    model = KernelSVR(C=1, gamma=2.0, loss="quantile", quantile=levels, non_crossing=True)
+    quantiles = KernelSVR(C=1, gamma=2.0, loss="quantile", tol=1e-7)
+    model = clone(quantiles).set_params(quantile=levels, non_crossing=True)
     band = model.fit(X, y).predict(X)
     assert band.shape == (400, 3) and len(model.certificates_) == 3
     assert np.all(np.diff(band, axis=1) >= 0)
     np.testing.assert_allclose(np.mean(y[:, None] < band, axis=0), levels, atol=0.05)
-    alone = KernelSVR(C=1, gamma=2.0, loss="quantile", quantile=0.9).fit(X, y)
+    alone = quantiles.set_params(quantile=0.9).fit(X, y)
     assert alone.certificate_.primal == pytest.approx(model.certificates_[2].primal, rel=1e-6)
     assert model.score(X, y) > 0.2
 

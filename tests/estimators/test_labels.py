@@ -7,6 +7,7 @@ import pytest
 
 from maxmargin import LinearSVC
 from maxmargin.estimators.conventions import check_labels
+from maxmargin.training.targets import classes_in
 
 
 @pytest.mark.parametrize(
@@ -23,6 +24,25 @@ from maxmargin.estimators.conventions import check_labels
 )
 def test_labels_of_any_type_pass(y):
     check_labels(y)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [1, -1, 1],
+        [2.0, 1.0, 3.0],
+        [1, 1],
+        [np.nan, 1, 1],
+        [1, np.nan, np.nan],
+        [True, False],
+        ["b", "a"],
+        [],
+    ],
+)
+def test_classes_are_the_sorted_labels_that_differ(y):
+    y = np.array(y)
+    assert classes_in(y).dtype == y.dtype
+    np.testing.assert_array_equal(classes_in(y), np.unique(y))
 
 
 @pytest.mark.parametrize("odd", [1.5, np.nan, np.inf])

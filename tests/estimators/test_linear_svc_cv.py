@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 import maxmargin
 from maxmargin import LinearSVC, LinearSVCCV
 from maxmargin.problem import Status
-from maxmargin.training.choice import SOLVERS
+from maxmargin.solvers.table import SOLVERS
 
 CS = [0.001, 0.01, 0.1, 1.0, 10.0]
 

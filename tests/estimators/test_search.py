@@ -274,6 +274,16 @@ def test_held_out_positives_that_weigh_nothing_are_named(two, measure):
         machine.fit(X, y, sample_weight=weight)
 
 
+def test_a_fold_whose_training_rows_are_of_one_class_is_named(two):
+    X, y = two
+    only = np.flatnonzero(y == 1)[:1]  # the one row of its class that weighs anything
+    weight = np.where(y == 1, 0.0, 1.0)
+    weight[only] = 1.0
+    folds = [(np.setdiff1d(np.arange(len(y)), only), only)]
+    with pytest.raises(ValueError, match="fold 1 cannot be trained: y has one class only among"):
+        OrdinalSVCCV(Cs=CS, cv=folds).fit(X, y, sample_weight=weight)
+
+
 def test_cells_leave_out_folds_that_weigh_nothing(two):
     """The rows of positive weight are so few that some folds of a cell have none of them."""
     X, y = two

@@ -2,7 +2,7 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from maxmargin import StreamSVC, StreamSVR
+from maxmargin import StreamSVC, StreamSVCCV, StreamSVR
 
 
 @parametrize_with_checks(
@@ -13,6 +13,7 @@ from maxmargin import StreamSVC, StreamSVR
         StreamSVC(loss="logistic", tol=1e-15, max_iter=1000),
         StreamSVR(tol=1e-15, max_iter=1000),
         StreamSVR(loss="huber", tol=1e-15, max_iter=1000, memory="200KB"),
+        StreamSVCCV([0.1, 1.0], cv=2, tol=1e-10),
     ]
 )
 def test_follows_the_conventions(estimator, check):

@@ -52,6 +52,6 @@ def test_compiled_it_predicts_the_same(name, compiler, tmp_path):
 
 
 def test_what_is_not_linear_cannot_be_written(tmp_path):
-    with pytest.raises(ValueError, match="a KernelModel cannot be written as C source"):
+    with pytest.raises(ValueError, match="kernel models cannot be written as C source"):
         c_source.write(maxmargin.KernelSVC().fit(X, PLACES), tmp_path / "m.c")
     assert not (tmp_path / "m.c").exists()

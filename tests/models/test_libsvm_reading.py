@@ -70,6 +70,7 @@ def test_offsets_and_classes_in_any_order(tmp_path):
         (("1:1 2:2", "2:1 1:2"), "numbered from 1 and grow"),
         (("1:1 2:2", "1:nan"), "NaN or infinity"),
         (("SV\n1", "X\n1"), "before SV"),
+        (("linear", "polynomial\ndegree 5270374435"), "below 2.31; got 5270374435"),
     ],
 )
 def test_damaged_models_are_refused(tmp_path, change, message):

@@ -63,3 +63,38 @@ def test_probabilities_are_those_of_the_model(machine, classes, method, X, tmp_p
     session = onnxruntime.InferenceSession(tmp_path / "m.onnx", providers=["CPUExecutionProvider"])
     (P,) = session.run(["probabilities"], {"X": X})
     np.testing.assert_allclose(P, model.predict_proba(X), rtol=1e-7, atol=1e-9)
+
+
+def of_three(X):
+    return np.digitize(X[:, 0], [-0.4, 0.4])
+
+
+OTHERS = {
+    "ranking": lambda X, mm: mm.RankSVM().fit(X, of_three(X)),
+    "ranking on a basis": lambda X, mm: mm.SparseKernelRankSVM(n_basis=4).fit(X, of_three(X)),
+    "three in order": lambda X, mm: mm.OrdinalSVC().fit(X, of_three(X)),
+    "two in order": lambda X, mm: mm.OrdinalSVC().fit(X, X[:, 0] > 0),
+    "words in order": lambda X, mm: mm.OrdinalSVC(order=["low", "fair", "best"]).fit(
+        X, np.array(["low", "fair", "best"])[of_three(X)]
+    ),
+    "order on a basis": lambda X, mm: mm.SparseKernelOrdinalSVC(n_basis=4).fit(X, of_three(X)),
+    "several labels": lambda X, mm: mm.LinearSVC().fit(X, (X[:, :2] > 0).astype(int)),
+    "probable labels": lambda X, mm: mm.LinearSVC(loss="logistic").fit(X, (X[:, :2] > 0) * 1),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_rankings_orders_and_several_labels_are_the_same_there(name, X, tmp_path):
+    import maxmargin
+
+    model = OTHERS[name](X, maxmargin)
+    to_onnx(model, tmp_path / "m.onnx", input_type="float64")
+    session = onnxruntime.InferenceSession(tmp_path / "m.onnx", providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    found = dict(zip(names, session.run(names, {"X": X})))
+    np.testing.assert_allclose(found["scores"], model.decision_function(X), rtol=1e-9, atol=1e-9)
+    assert ("label" in found) == ("ranking" not in name)
+    if "label" in found:
+        np.testing.assert_array_equal(found["label"], model.predict(X))
+    if name == "probable labels":
+        np.testing.assert_allclose(found["probabilities"], model.predict_proba(X), rtol=1e-9)

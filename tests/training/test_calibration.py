@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from maxmargin import _core
 from maxmargin.models.calibration import Isotonic, Sigmoid, probabilities_of
-from maxmargin.training import calibration
 from maxmargin.training.calibration import (
     FOLDS,
     Problem,
@@ -17,6 +17,7 @@ from maxmargin.training.calibration import (
     folds_needed,
     folds_of,
     method_of,
+    rows_to_leave_out,
     smoothed,
 )
 from maxmargin.training.targets import Labels
@@ -115,14 +116,32 @@ def test_a_sigmoid_needs_a_slope_and_an_offset_for_each_score():
 
 
 @pytest.mark.parametrize("seed", [0, 62, 140])
-def test_a_sigmoid_takes_few_evaluations(seed, monkeypatch):
+def test_a_sigmoid_takes_few_evaluations(seed):
     # Halving steps that looked bad for rounding alone took two thousand.
     rng = np.random.default_rng(seed)
     n = int(10 ** rng.uniform(1, 3.5))
     f = rng.normal(size=n)
     is_one = rng.uniform(size=n) < 1 / (1 + np.exp(-1 - 10.0 ** rng.uniform(-2, 1) * f))
-    asked = []
-    value = calibration._logistic
-    monkeypatch.setattr(calibration, "_logistic", lambda *at: asked.append(1) or value(*at))
-    fit_sigmoid(f, smoothed(is_one, np.ones(n)), np.ones(n))
-    assert len(asked) <= 25
+    assert _core.fit_sigmoid(f, smoothed(is_one, np.ones(n)), np.ones(n))[2] <= 25
+
+
+def test_a_part_of_many_rows_stands_for_all_of_its_class():
+    rng = np.random.default_rng(0)
+    codes = (rng.random(40_000) < 0.02).astype(int)
+    labels = Labels(np.array([0, 1]), codes, rng.integers(0, 3, size=40_000).astype(float))
+    keys = np.round(rng.normal(size=40_000), 3)  # many rows are equal
+    out, weights = rows_to_leave_out(keys, labels, "auto", None)
+    assert len(out.rows) < 15_000 and (labels.weights()[out.rows] > 0).all()
+    for code in (0, 1):
+        drawn = out.rows[codes[out.rows] == code]
+        assert weights[drawn].sum() == pytest.approx(labels.weights()[codes == code].sum())
+        assert not set(keys[drawn]) & set(
+            np.delete(keys, drawn)[(np.delete(labels.weights() * (codes == code), drawn)) > 0]
+        )
+    assert (keys[out.rows] == keys[out.first[out.group]]).all()
+
+
+def test_classes_of_equal_rows_are_never_left_out():
+    labels = Labels(np.array([0, 1]), np.array([0, 0, 0, 1, 1]), np.array([1.0, 0, 1, 1, 1]))
+    out, _ = rows_to_leave_out(np.array([1.0, 2.0, 3.0, 5.0, 5.0]), labels, "auto", None)
+    assert out.rows.tolist() == [0, 2]

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.datasets import make_classification, make_moons
+from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin import KernelSVC, KernelSVCCV, load
+from maxmargin import KernelSVC, KernelSVCCV, KernelSVR, load
 from maxmargin.models import CellModel, load_model, save
 from maxmargin.models.files import load as load_file
 from maxmargin.solvers.kernel.cells import LEAST_SHARE, cut
@@ -148,8 +150,17 @@ def test_progress_counts_cells_and_a_callback_ends_the_fit():
         model.fit(*MOONS)
     assert all(isinstance(p, CellProgress) for p in seen)
     assert [p.done for p in seen[:2]] == [1, 2] and seen[0].total == model.n_cells_
-    assert model.certificate_.status == "interrupted"
+    assert model.certificate_.status == "callback"
     assert np.isfinite(model.decision_function(MOONS[0])).all()
+
+
+@pytest.mark.parametrize("machine", [KernelSVC(gamma=0.1), KernelSVR(gamma=0.1)])
+def test_cells_whose_time_is_over_were_not_interrupted(machine):
+    """ "interrupted: the best model so far is saved" was said, and nobody had."""
+    model = clone(machine).set_params(cells=100, max_time=1e-6, tol=1e-9)
+    with pytest.warns(ConvergenceWarning, match="time limit"):
+        model.fit(*MOONS)
+    assert model.certificate_.status == "max_time"
 
 
 @pytest.mark.parametrize(

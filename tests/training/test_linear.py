@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from maxmargin.problem import Status
-from maxmargin.training.choice import SOLVERS
+from maxmargin.solvers.table import SOLVERS
 from maxmargin.training.linear import train
 
 from ..plans import linear_plan

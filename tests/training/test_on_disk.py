@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin import MeasureSVC, OrdinalSVC, _core, data
+from maxmargin import LinearSVC, MeasureSVC, OrdinalSVC, _core, data
 from maxmargin.data.arrays import ArrayRows
 from maxmargin.data.stream.source_rows import Passes, Product, SourceRows, read_metadata
 from maxmargin.losses import Hinge
@@ -237,8 +237,12 @@ def loss_of(X, y, w):
 
 
 @pytest.mark.parametrize("max_time", [1e-9, 1e-3])
-@pytest.mark.parametrize("machine", [OrdinalSVC(), MeasureSVC(measure="prbep")])
-def test_thresholds_are_found_however_little_time_there_was(stored, machine, max_time):
+@pytest.mark.parametrize(
+    "machine",
+    [OrdinalSVC(), MeasureSVC(measure="prbep"), LinearSVC(solver="cpa", probability="sigmoid")],
+)
+@pytest.mark.filterwarnings("ignore:no row of class")
+def test_thresholds_and_maps_are_found_however_little_time_there_was(stored, machine, max_time):
     """The pass that finds them was ended by the limit of the fit: `Stopped` came out of it."""
     X, y = problem()
     source = stored(X, y)

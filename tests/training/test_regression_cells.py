@@ -63,7 +63,7 @@ def test_a_cell_that_weighs_nothing_is_zero():
     ("options", "message"),
     [
         ({"cells": 0}, "cells must be"),
-        ({"cells": 100, "offset": 1.0}, "cells have no offset"),
+        ({"cells": 100, "offset": 1.0}, "cells have no offset: leave out cells=100, or offset=1"),
         ({"cells": 100, "kernel": "precomputed"}, "cells must be None"),
     ],
 )

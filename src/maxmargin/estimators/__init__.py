@@ -24,6 +24,7 @@ from maxmargin.estimators.span import (
 )
 from maxmargin.estimators.sparse_kernel import SparseKernelSVC
 from maxmargin.estimators.stream import StreamSVC, StreamSVR
+from maxmargin.estimators.stream_cv import StreamSVCCV, StreamSVRCV
 
 __all__ = [
     "KernelSVC",
@@ -49,5 +50,7 @@ __all__ = [
     "SparseKernelSVR",
     "SparseKernelSVRCV",
     "StreamSVC",
+    "StreamSVCCV",
     "StreamSVR",
+    "StreamSVRCV",
 ]

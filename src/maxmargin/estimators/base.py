@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
@@ -17,8 +17,11 @@ from maxmargin.data.stream.source_rows import check_numbers
 from maxmargin.estimators.callbacks import Observed, both
 from maxmargin.estimators.conventions import (
     check_labels,
+    is_nothing,
+    is_plain,
     progress_callback,
     seed_of,
+    shared_parameters,
     threads_of,
     warn_if_missed,
 )
@@ -83,7 +86,7 @@ class Machine(Reporting, Observed, BaseEstimator):
         if "_kind" in cls.__dict__:
             register_estimator(cls._kind, cls.from_model)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
@@ -111,9 +114,8 @@ class Machine(Reporting, Observed, BaseEstimator):
 
     def _planned(self, plan: type[T], **more: Any) -> T:
         """A plan with the parameters that it shares with this estimator, and `more`."""
-        own = self.get_params(deep=False)
-        known: Any = fields(plan)  # type: ignore[arg-type]
-        shared = {f.name: own[f.name] for f in known if f.name in own}
+        classes: tuple[Any, Any] = type(self), plan
+        shared = {name: getattr(self, name) for name in shared_parameters(*classes)}
         return plan(**{"options": self._options(), **shared, **more})
 
     def _options(self) -> Options:
@@ -125,7 +127,8 @@ class Machine(Reporting, Observed, BaseEstimator):
             threads=threads_of(self.n_jobs),
             seed=seed_of(getattr(self, "random_state", None)),
             callback=both(
-                progress_callback(self.callback, self.verbose), self._callback_of_moments()
+                progress_callback(self.callback, self.verbose, self.tol),
+                self._callback_of_moments(),
             ),
         )
 
@@ -159,9 +162,13 @@ class Machine(Reporting, Observed, BaseEstimator):
             check_one_column(y, type(self).__name__)
         X, y = safe_rows(X, threads_of(self.n_jobs)), safe_rows(y, 1)
         types = number_types(X)
-        checked = validate_data(
-            self, X, y, accept_sparse="csr", dtype=types, ensure_all_finite=False, **options
-        )
+        if is_plain(self, X, y, types, options.get("reset", True)):
+            checked = X if is_nothing(y) else (X, y)
+            self._note_columns(X.shape[1], None)
+        else:
+            checked = validate_data(
+                self, X, y, accept_sparse="csr", dtype=types, ensure_all_finite=False, **options
+            )
         rows = checked[0] if isinstance(checked, tuple) else checked
         if not is_surely_finite(rows, threads_of(self.n_jobs)):
             with np.errstate(invalid="ignore"):  # it adds up infinities of both signs
@@ -222,7 +229,7 @@ class Machine(Reporting, Observed, BaseEstimator):
         check_is_fitted(self)
         return self.model_
 
-    def save(self, path: str | os.PathLike, *, overwrite: bool = False) -> None:
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the fitted model to one file, readable by `maxmargin.load` and the commands.
 
         A model may replace a model; any other file only with `overwrite`.
@@ -272,7 +279,7 @@ class Machine(Reporting, Observed, BaseEstimator):
 class Classifier(ClassifierMixin, Machine):
     """A machine whose predictions are labels."""
 
-    class_weight: Mapping | str | None = None
+    class_weight: Mapping[Any, Any] | str | None = None
 
     def _given(self, X: Any, y: Any, *more: Any, **options: Any) -> Given:
         given = super()._given(X, y, *more, **options)

@@ -20,7 +20,7 @@ except ImportError:  # scikit-learn before 1.9
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Nothing to support."""
 
-    def with_callbacks(method: Callable) -> Callable:
+    def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
         return method
 
 
@@ -48,7 +48,7 @@ class Observed(CallbackSupportMixin):
         return tell
 
 
-def observed(fit: Callable) -> Callable:
+def observed(fit: Callable[..., Any]) -> Callable[..., Any]:
     """`fit` with callbacks set up before it and torn down after it, if there are any."""
 
     @functools.wraps(fit)
@@ -62,7 +62,12 @@ def observed(fit: Callable) -> Callable:
 
 
 def _fit_as_task(
-    estimator: Any, fit: Callable, X: Any, y: Any, args: tuple, more: dict[str, Any]
+    estimator: Any,
+    fit: Callable[..., Any],
+    X: Any,
+    y: Any,
+    args: tuple[Any, ...],
+    more: dict[str, Any],
 ) -> Any:
     context = estimator._init_callback_context(max_subtasks=None)
     metadata = {name: value for name, value in more.items() if value is not None}

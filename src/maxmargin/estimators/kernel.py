@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from dataclasses import field
 from typing import Any
@@ -18,12 +17,22 @@ from maxmargin.models import libsvm_text
 from maxmargin.models.cells import CellModel
 from maxmargin.models.files import register_estimator
 from maxmargin.problem import callers_line
-from maxmargin.solvers.kernel.grid import GridProgress, GridResult
+from maxmargin.solvers.kernel.grid_problem import GridProgress, GridResult
 from maxmargin.training.cells import TrainedCells, train_cells
 from maxmargin.training.each_cell import Tuning, cell_reporter
 from maxmargin.training.folds import Folds, folds_of
 from maxmargin.training.kernel import KernelPlan, TrainedKernel, train
 from maxmargin.training.kernel_search import search
+from maxmargin.training.roc_front import RocFront, roc_front
+from maxmargin.training.verbose import telling
+
+
+def folds_by(cv: Any, given: Given, seed: int) -> Folds:
+    """A number of folds of our own making, the same as in the command; else what was given."""
+    if isinstance(cv, int):
+        codes = np.unique(given.y, return_inverse=True)[1]
+        return folds_of(cv, len(codes), seed, codes)
+    return list(check_cv(cv, given.y, classifier=True).split(given.X, given.y))
 
 
 @parameters
@@ -40,7 +49,7 @@ class _KernelClassifier(KernelClassifier):
     offset: float = 0.0
     memory: int | float | str | None = None
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
@@ -62,7 +71,7 @@ class _KernelClassifier(KernelClassifier):
         self.support_vectors_ = np.empty((0, 0)) if model.vectors is None else model.vectors
         self.gamma_ = model.parameters.get("gamma")
 
-    def export_libsvm(self, path: str | os.PathLike) -> None:
+    def export_libsvm(self, path: str | os.PathLike[str]) -> None:
         """Writes the model in LIBSVM's text format, for its svm-predict."""
         libsvm_text.write(self.to_model(), path)
 
@@ -149,6 +158,43 @@ class KernelSVC(WithProbabilities, _KernelClassifier):
             return train_cells(given.X, given.y, plan, given.weight, callback=report)
         return train(given.X, given.y, plan, given.weight)
 
+    def roc_front(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, odds: Any = 13, cv: Any = 5
+    ) -> RocFront:
+        """Rates of false and true positives for many weights of the positive (second) class.
+
+        The machines of a fold start from one another along the weight, on one kernel matrix.
+        ``front.class_weight(max_false_positive_rate)`` is the `class_weight` of the
+        Neyman-Pearson machine: most true positives at no more than that rate of false ones.
+
+        Parameters
+        ----------
+        odds : int or array
+            What all positives weigh over what all negatives weigh: how many values from 1/64 to
+            64, or the values.
+        cv : int, splitter or iterable of (train, test)
+            As in KernelSVCCV.
+
+        Returns
+        -------
+        RocFront
+            With arrays `odds`, `false_positive_rate` and `true_positive_rate`, from held-out rows.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_moons
+        >>> from maxmargin import KernelSVC
+        >>> X, y = make_moons(300, noise=0.3, random_state=0)
+        >>> front = KernelSVC(C=10, gamma=1.0).roc_front(X, y)
+        >>> model = KernelSVC(C=10, gamma=1.0, class_weight=front.class_weight(0.05)).fit(X, y)
+        >>> bool(model.predict(X[y == 0]).mean() < 0.1)
+        True
+        """
+        plan = self._plan()
+        given = self._given(X, y, sample_weight)
+        folds = folds_by(cv, given, plan.options.seed)
+        return roc_front(given.X, given.y, plan, odds, folds, given.weight)
+
 
 register_estimator(CellModel.kind, KernelSVC.from_model)
 
@@ -167,7 +213,8 @@ class KernelSVCCV(_KernelClassifier):
     Cs, gammas : "auto", int or array
         "auto" begins with five values each, scaled by the distances of the rows and their number,
         goes on beyond an edge where the best point lies on one, and tries the points half way to
-        its neighbours. Else the values themselves, or how many: then the grid of the no-offset
+        its neighbours. What the first fold shows to be worse than chance explains is not tried in
+        the others. Else the values themselves, or how many: then the grid of the no-offset
         paper, ``lambda = 1 / (2 n C)`` geometric in [10 / n^2, 1] and sigma in [0.1, 2 n^(1/d)],
         ``gamma = sigma^2`` (laplacian: sigma), which suits features scaled to [-1, 1].
     cells, cell_overlap
@@ -176,10 +223,12 @@ class KernelSVCCV(_KernelClassifier):
     cv : int, splitter or iterable of (train, test)
         A number of stratified folds, shuffled by `random_state`, or as in GridSearchCV. In a fold
         of m rows C is multiplied by n / m, so that lambda stays the same.
-    path_start : {"auto", "W0", "W1", "W2", "W3", "W4"}
-        How a fit starts from the one before it on the regularisation path, where C grows: at zero
+    path_start : {"auto", "W0", "W1", "W2", "W3", "W4", "W5", "W6", "hybrid"}
+        How a fit starts from the one before it on the regularisation path. Where C grows: at zero
         (W0), at the kernel rule (W1), where it ended (W2), scaled with C (W3), or with the bounded
-        variables at their new bounds (W4, the paper's choice and "auto").
+        variables at their new bounds (W4, the paper's choice and "auto"). Where C falls: scaled
+        with C (W5), or cut to the new bounds (W6). "hybrid" begins with the middle C and goes on
+        to the larger by W4 and to the smaller by W6.
     kernel, degree, coef0, offset, tol, stopping, working_set, n_neighbors, cold_start, multi_class
     memory
         As in KernelSVC. A precomputed or callable kernel has no gamma: the grid is a line of C.
@@ -219,18 +268,11 @@ class KernelSVCCV(_KernelClassifier):
         if plan.cells is not None:
             return self._train_cells(given, plan)
         report = self._reporter()
-        folds = self._folds(given, plan)
+        folds = folds_by(self.cv, given, plan.options.seed)
         trained = search(given.X, given.y, self.Cs, self.gammas, folds, plan, given.weight, report)
         assert trained.grid is not None
         self._keep_grid(trained.grid)
         return trained
-
-    def _folds(self, given: Given, plan: KernelPlan) -> Folds:
-        """A number of folds of our own making, the same as in the command; else what was given."""
-        if isinstance(self.cv, int):
-            codes = np.unique(given.y, return_inverse=True)[1]
-            return folds_of(self.cv, len(codes), plan.options.seed, codes)
-        return list(check_cv(self.cv, given.y, classifier=True).split(given.X, given.y))
 
     def _train_cells(self, given: Given, plan: KernelPlan) -> TrainedCells:
         tuning = Tuning(self.Cs, self.gammas, self.cv)
@@ -263,24 +305,24 @@ class KernelSVCCV(_KernelClassifier):
                 stacklevel=callers_line(),
             )
 
-    def _reporter(self):
+    def _reporter(self) -> Any:
         callback: Any = self.callback
-        if not self.verbose:
-            return callback
-
-        def report(progress: GridProgress):
-            print(
-                f"{progress.seconds:8.2f} s  {progress.done}/{progress.total} (gamma, fold) pairs  "
-                f"best error {progress.best_error:.4f} at C={progress.best_C:.4g}, "
-                f"gamma={progress.best_gamma:.4g}  {progress.seconds_left:.0f} s left",
-                file=sys.stderr,
-            )
-            return callback(progress) if callback is not None else None
-
-        return report
+        return telling(callback, _line, _share) if self.verbose else callback
 
 
-def results_table(grid: GridResult) -> dict:
+def _line(progress: GridProgress) -> str:
+    return (
+        f"{progress.seconds:8.2f} s  {progress.done}/{progress.total} (gamma, fold) pairs  "
+        f"best error {progress.best_error:.4f} at C={progress.best_C:.4g}, "
+        f"gamma={progress.best_gamma:.4g}  {progress.seconds_left:.0f} s left"
+    )
+
+
+def _share(progress: GridProgress) -> float:
+    return progress.done / progress.total
+
+
+def results_table(grid: GridResult) -> dict[str, Any]:
     """The grid as GridSearchCV's cv_results_: one entry per point, gamma by gamma."""
     gammas, Cs = np.meshgrid(grid.gammas, grid.Cs, indexing="ij")
     # A search that was not cut short left out what it had no need to try.

@@ -38,7 +38,7 @@ class _KernelRegressor(RegressionScores):
     cells: int | None = None
     cell_overlap: float = 0.0
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags

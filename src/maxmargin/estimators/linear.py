@@ -73,8 +73,8 @@ class LinearSVC(LinearClassifier, MakesFeatures):
         "spectrum:6", "word_ngrams:2", ... X may then hold texts.
     class_weight : dict, "balanced" or None
     probability : bool, "sigmoid" or "isotonic"
-        Whether to calibrate probabilities on held-out rows, for about the cost of another fit at
-        most; True lets the held-out rows choose between the two. `decision_function` then gives
+        Whether to calibrate probabilities on the scores of rows left out, for about the cost of
+        another fit at most; True lets rows choose between the two. `decision_function` then gives
         log-odds, and `predict` the most probable class.
     n_jobs : int, optional
         Threads; None for all available CPUs. No answer depends on it.
@@ -83,7 +83,7 @@ class LinearSVC(LinearClassifier, MakesFeatures):
     warm_start : bool
         Start from the last fit's solution (another C, say) if the rows and classes are as many.
     verbose : int
-        1 prints one line per iteration to standard error.
+        1 prints one line per iteration to standard error; a notebook shows a bar instead.
     callback : callable, optional
         Called with a `Progress` after each iteration; True ends the fit with the best model so far.
 
@@ -116,7 +116,7 @@ class LinearSVC(LinearClassifier, MakesFeatures):
 
     _probabilities_by = "probability=True, or with loss='logistic'"
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = not self.probability
         return tags
@@ -128,15 +128,6 @@ class LinearSVC(LinearClassifier, MakesFeatures):
         of_labels = np.ndim(given.y) == 2
         solve = train_labels if of_labels else train
         return solve(given.X, given.y, plan, given.weight, self._starts())
-
-    def report(self, X: Any = None, y: Any = None, **options: Any) -> Any:
-        """As for every estimator; of several labels a row without rows to judge them by."""
-        if X is not None and isinstance(getattr(self, "model_", None), MultiLabelModel):
-            raise ValueError(
-                "reports judge one label a row: leave X and y out, or fit a LinearSVC to one "
-                "column of y"
-            )
-        return super().report(X, y, **options)
 
 
 register_estimator(MultiLabelModel.kind, LinearSVC.from_model)

@@ -33,7 +33,7 @@ class ForMeasure(WithIntercept, Classifier):
         self._measure()
         return self._planned(LinearPlan, loss="measures", bias=self._bias())
 
-    def score(self, X, y=None, sample_weight=None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The measure itself (for "error" the accuracy); with several classes, their mean.
 
         X may be a file, which has its own labels and weights.
@@ -41,12 +41,14 @@ class ForMeasure(WithIntercept, Classifier):
         given = self._scored(X, y, sample_weight)
         return self._judge(self.decision_function(given.X), np.asarray(given.y), given.weight)
 
-    def _judge(self, scores: np.ndarray, y: np.ndarray, sample_weight) -> float:
+    def _judge(self, scores: np.ndarray, y: np.ndarray, sample_weight: Any) -> float:
         """The measure of scores beside true labels."""
         return judge(self._measure(), self.model_, scores, y, sample_weight)
 
 
-def judge(measure: Measure, model: Any, scores: np.ndarray, y: np.ndarray, sample_weight) -> float:
+def judge(
+    measure: Measure, model: Any, scores: np.ndarray, y: np.ndarray, sample_weight: Any
+) -> float:
     """The measure of a model's scores beside true labels; with several classes, their mean."""
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     return judged(measure.name, HeldOut(model, scores, y, weight), measure.beta, measure.k)

@@ -19,9 +19,9 @@ from maxmargin.training.scores import train_ordinal
 class ForOrder(Classifier):
     """What all machines of ordered labels share: the order, and how labels are judged."""
 
-    order: Sequence | None = None
+    order: Sequence[Any] | None = None
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # scikit-learn scores it on labels without an order
         return tags

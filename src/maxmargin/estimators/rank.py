@@ -49,7 +49,7 @@ class ForRanks(Machine):
             )
         return self._adopt(self._train(given, plan), given.index_base)
 
-    def score(self, X, y=None, qid=None, sample_weight=None) -> float:
+    def score(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
         """Share of pairs in the right order, averaged over queries; ties count one half.
 
         X may be a file, which has its own targets and queries.

@@ -10,7 +10,9 @@ from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.report.markup import element
+from maxmargin.report.page import render_table, words
 from maxmargin.report.report import Report, make_report
+from maxmargin.report.sections.training import certificate
 from maxmargin.report.subject import Search, Subject, describe_rows, search_by
 
 
@@ -24,7 +26,7 @@ class Reporting:
         *,
         sample_weight: Any = None,
         qid: Any = None,
-        path: str | os.PathLike | None = None,
+        path: str | os.PathLike[str] | None = None,
         overwrite: bool = False,
     ) -> Report:
         """How the model was found and, given labelled rows, how good it is on them.
@@ -64,11 +66,11 @@ class Reporting:
         return made
 
     def _repr_html_inner(self) -> str:
-        """scikit-learn's diagram and, once fitted, the certificate in words."""
+        """scikit-learn's diagram and, once fitted, the certificate in words and numbers."""
         inherited: Any = super()
         return inherited._repr_html_inner() + self._certificate_html()
 
-    def _repr_mimebundle_(self, **options: Any) -> dict:
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         inherited: Any = super()
         shown = inherited._repr_mimebundle_(**options)
         if "text/html" in shown:
@@ -76,8 +78,14 @@ class Reporting:
         return shown
 
     def _certificate_html(self) -> str:
-        certificate = getattr(self, "certificate_", None)
-        return "" if certificate is None else element("p", str(certificate))
+        if getattr(self, "certificate_", None) is None:
+            return ""
+        me: Any = self
+        section = certificate(Subject(me.to_model()))
+        bounds = element(
+            "details", element("summary", "Bounds"), *map(render_table, section.tables)
+        )
+        return element("div", *words(section), bounds)
 
 
 def _judged(estimator: Any, X: Any, y: Any) -> dict[str, Any]:
@@ -86,16 +94,25 @@ def _judged(estimator: Any, X: Any, y: Any) -> dict[str, Any]:
     score = estimator.decision_function(X) if hasattr(estimator, "decision_function") else None
     probability = None
     if hasattr(estimator, "predict_proba"):
-        found = np.asarray(estimator.predict_proba(X))
-        probability = found[:, 1] if found.ndim == 2 and found.shape[1] == 2 else None
+        probability = np.asarray(estimator.predict_proba(X))
+        if predicted.ndim == 1:  # of one label a row, that of the second of two classes
+            probability = probability[:, 1] if probability.shape[1] == 2 else None
     rows = describe_rows(X if hasattr(X, "shape") or hasattr(X, "blocks") else np.asarray(X))
+    names = getattr(y, "columns", None) if predicted.ndim == 2 else None
     return {
         "rows": rows,
-        "y": None if y is None else np.asarray(y),
+        "y": None if y is None else _targets(y, predicted.ndim),
         "score": score,
         "predicted": predicted,
         "probability": probability,
+        "label_names": None if names is None else [str(name) for name in names],
     }
+
+
+def _targets(y: Any, axes: int) -> np.ndarray:
+    """One a row, maybe as a column; or an indicator matrix of several labels, maybe sparse."""
+    y = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
+    return y[:, 0] if axes == 1 and y.ndim == 2 and y.shape[1] == 1 else y
 
 
 def _cell_of_rows(model: Any, X: Any) -> np.ndarray | None:

@@ -9,6 +9,7 @@ from typing import Any
 from sklearn.metrics import get_scorer
 
 from maxmargin.metrics.named import HeldOut, Named, measure_of
+from maxmargin.models.calibration import probabilities_of
 
 
 def scoring_of(scoring: Any, wrap: Callable[[Any], Any]) -> Any:
@@ -55,9 +56,21 @@ class Scorer:
 
 def with_known_predictions(estimator: Any, held: HeldOut) -> Any:
     """An estimator that answers what is known, whatever it is asked about."""
+    known: dict[str, Callable[[], Any]] = {"predict": lambda: held.values}
     if hasattr(held.model, "labels"):
-        estimator.predict = lambda X: held.labels
-        estimator.decision_function = lambda X: held.values
-    else:
-        estimator.predict = lambda X: held.values
+        known = {"predict": lambda: held.labels, "decision_function": lambda: held.values}
+    if getattr(held.model, "has_probabilities", False):
+        known["_probabilities"] = lambda: probabilities_of(held.values)
+    for name, values in known.items():
+        setattr(estimator, name, _answer(name, values))
     return estimator
+
+
+def _answer(name: str, values: Callable[[], Any]) -> Callable[[Any], Any]:
+    """A method; scikit-learn looks it up again by its name."""
+
+    def answer(X: Any) -> Any:
+        return values()
+
+    answer.__name__ = name
+    return answer

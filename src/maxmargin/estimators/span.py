@@ -70,7 +70,7 @@ class RegressorOnSpan(OnSpan, RegressionScores):
     def _plan(self) -> SpanRegressionPlan:
         return self._planned(SpanRegressionPlan)
 
-    def export_onnx(self, path: str | os.PathLike, input_type: str = "float32") -> None:
+    def export_onnx(self, path: str | os.PathLike[str], input_type: str = "float32") -> None:
         """Writes an ONNX graph: input ``X``, output ``values``."""
         to_onnx(self, path, input_type)
 
@@ -102,7 +102,8 @@ class SparseKernelSVR(RegressorOnSpan):
 
     Attributes
     ----------
-    basis_vectors_, dual_coef_, n_basis_, gamma_, certificate_, certificates_, delta_,
+    basis_vectors_, dual_coef_, n_basis_, gamma_, certificate_, certificates_, delta_
+        As in `SparseKernelSVC`; the exact machine is `KernelSVR`.
     theorem2_bound_, exact_gap_, bounds_are_estimates_, path_, n_iter_, history_
         As in `SparseKernelSVC`; the exact machine is `KernelSVR`.
 
@@ -154,7 +155,8 @@ class SparseKernelRankSVM(RankerOnSpan):
 
     Attributes
     ----------
-    basis_vectors_, dual_coef_, n_basis_, gamma_, certificate_, certificates_, delta_,
+    basis_vectors_, dual_coef_, n_basis_, gamma_, certificate_, certificates_, delta_
+        As in `SparseKernelSVC`; the exact machine is the ranking with all that the kernel can do.
     theorem2_bound_, exact_gap_, bounds_are_estimates_, path_, n_iter_, history_
         As in `SparseKernelSVC`; the exact machine is the ranking with all that the kernel can do.
 
@@ -209,7 +211,8 @@ class SparseKernelOrdinalSVC(OrderedOnSpan):
     ----------
     classes_, thresholds_
         As in `OrdinalSVC`.
-    basis_vectors_, dual_coef_, n_basis_, gamma_, certificate_, certificates_, delta_,
+    basis_vectors_, dual_coef_, n_basis_, gamma_, certificate_, certificates_, delta_
+        As in `SparseKernelSVC`.
     theorem2_bound_, exact_gap_, bounds_are_estimates_, path_, n_iter_, history_
         As in `SparseKernelSVC`.
 

@@ -44,7 +44,7 @@ class OnBasis(OnSpan, WithProbabilities, KernelClassifier):
         scores = self.decision_function(given.X)
         return judge(measure, self.model_, scores, np.asarray(given.y), given.weight)
 
-    def export_onnx(self, path: str | os.PathLike, input_type: str = "float32") -> None:
+    def export_onnx(self, path: str | os.PathLike[str], input_type: str = "float32") -> None:
         """Writes an ONNX graph: input ``X``, outputs ``label`` and ``scores``."""
         to_onnx(self, path, input_type)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,45 +16,32 @@ from maxmargin.estimators.conventions import check_labels
 from maxmargin.estimators.features import MakesFeatures, is_text
 from maxmargin.estimators.regression import Regressor
 from maxmargin.estimators.sources import opened, refuse_beside
-from maxmargin.training.stream import (
-    StreamPlan,
-    StreamRegressionPlan,
-    blocks_within,
-    train_stream,
-)
+from maxmargin.training.stream import StreamPlan, StreamRegressionPlan, train_stream
+from maxmargin.training.stream_memory import blocks_within
 from maxmargin.training.targets import checked_weights
 
 
 @parameters
-class OnStream(MakesFeatures, WithIntercept):
+class ReadsStreams(MakesFeatures, WithIntercept):
     """What machines on streams share: where rows come from, and what is kept in memory."""
+
+    memory: int | float | str = "1GB"
+    random_state: Any = None
+    deterministic: bool | None = None
+    alpha_dtype: str = "float64"
 
     _plans: ClassVar[type[StreamPlan]] = StreamPlan
     _validation: ClassVar[dict[str, Any]] = {}  # of arrays, by scikit-learn
 
-    C: float = field(default=1.0, kw_only=False)
-    memory: int | float | str = "1GB"
-    random_state: Any = None
-    deterministic: bool | None = None
-    checkpoint: str | os.PathLike | None = None
-    checkpoint_every: float = 600.0
-    alpha_dtype: str = "float64"
-    alpha_file: str | os.PathLike | None = None
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Train on a file, a list of files, a `BlockSource`, or arrays in memory.
-
-        Files and sources bring their labels and weights: leave `y` and `sample_weight` out. Arrays
-        (dense or CSR), `Strings` and sequences of texts need `y`.
-        """
-        in_memory = y is not None
-        patient = in_memory if self.deterministic is None else bool(self.deterministic)
+    def _plan(self) -> StreamPlan:
         features = feature_map(self.features)
-        plan = self._planned(self._plans, bias=self._bias(), features=features, patient=patient)
-        source = self._source(X, y, sample_weight)
-        if not isinstance(source, ArraySource):  # scikit-learn has looked at arrays
-            self._note_columns(source.d, source.feature_names)
-        return self._adopt(train_stream(source, plan), source.index_base)
+        patient = bool(self.deterministic)
+        return self._planned(self._plans, bias=self._bias(), features=features, patient=patient)
+
+    def _patient(self, plan: StreamPlan, source: BlockSource) -> StreamPlan:
+        """Unless told otherwise, fits of rows in memory repeat."""
+        in_memory = self.deterministic is None and isinstance(source, ArraySource)
+        return replace(plan, patient=True) if in_memory else plan
 
     def _check_targets(self, y: Any) -> None:
         """Before arrays are trained on."""
@@ -65,6 +52,7 @@ class OnStream(MakesFeatures, WithIntercept):
             source = opened(X, None, block_bytes=blocks_within(self.memory))
             refuse_beside(source, y, "y", "labels")
             refuse_beside(source, sample_weight, "sample_weight", "weights")
+            self._note_columns(source.d, source.feature_names)
             return source
         if is_text(X) and y is None:
             raise ValueError("y is missing: texts in memory need labels")
@@ -73,7 +61,30 @@ class OnStream(MakesFeatures, WithIntercept):
         self._check_targets(y)
         weight = checked_weights(sample_weight, len(y))
         blocks = blocks_within(self.memory)
-        return ArraySource(X, np.asarray(y), weight=weight, block_bytes=blocks)
+        rows = ArraySource(X, np.asarray(y), weight=weight, block_bytes=blocks)
+        if is_text(X):
+            self._note_columns(rows.d, rows.feature_names)
+        return rows
+
+
+@parameters
+class OnStream(ReadsStreams):
+    """A machine trained on a stream with one C."""
+
+    C: float = field(default=1.0, kw_only=False)
+    checkpoint: str | os.PathLike[str] | None = None
+    checkpoint_every: float = 600.0
+    alpha_file: str | os.PathLike[str] | None = None
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Train on a file, a list of files, a `BlockSource`, or arrays in memory.
+
+        Files and sources bring their labels and weights: leave `y` and `sample_weight` out. Arrays
+        (dense or CSR), `Strings` and sequences of texts need `y`.
+        """
+        plan = self._plan()
+        source = self._source(X, y, sample_weight)
+        return self._adopt(train_stream(source, self._patient(plan, source)), source.index_base)
 
 
 @parameters

@@ -13,7 +13,9 @@ import numpy as np
 from maxmargin.losses.ranks import share_in_order
 
 
-def pairwise_accuracy(y_true, y_score, *, qid=None, sample_weight=None) -> float:
+def pairwise_accuracy(
+    y_true: Any, y_score: Any, *, qid: Any = None, sample_weight: Any = None
+) -> float:
     """Share of the pairs with different targets whose scores are in the right order.
 
     Ties in the score count one half. Queries are averaged, each with the same weight; those
@@ -34,10 +36,10 @@ def pairwise_accuracy(y_true, y_score, *, qid=None, sample_weight=None) -> float
 
 
 def ndcg(
-    y_true,
-    y_score,
+    y_true: Any,
+    y_score: Any,
     *,
-    qid=None,
+    qid: Any = None,
     k: int | None = None,
     gain: Literal["exponential", "linear"] = "exponential",
     no_relevant: float | None = 0.0,
@@ -72,7 +74,12 @@ def ndcg(
 
 
 def mean_average_precision(
-    y_true, y_score, *, qid=None, relevant: float = 1, no_relevant: float | None = 0.0
+    y_true: Any,
+    y_score: Any,
+    *,
+    qid: Any = None,
+    relevant: float = 1,
+    no_relevant: float | None = 0.0,
 ) -> float:
     """Mean over queries of the average precision; rows of grade `relevant` or more are relevant.
 
@@ -90,7 +97,13 @@ def mean_average_precision(
 
 
 def precision_at(
-    y_true, y_score, *, k: int, qid=None, relevant: float = 1, no_relevant: float | None = 0.0
+    y_true: Any,
+    y_score: Any,
+    *,
+    k: int,
+    qid: Any = None,
+    relevant: float = 1,
+    no_relevant: float | None = 0.0,
 ) -> float:
     """Mean over queries of the share of relevant rows among the k of highest score."""
     found, total = _found_at(y_true, y_score, qid, k, relevant)
@@ -98,14 +111,22 @@ def precision_at(
 
 
 def recall_at(
-    y_true, y_score, *, k: int, qid=None, relevant: float = 1, no_relevant: float | None = 0.0
+    y_true: Any,
+    y_score: Any,
+    *,
+    k: int,
+    qid: Any = None,
+    relevant: float = 1,
+    no_relevant: float | None = 0.0,
 ) -> float:
     """Mean over queries of the share of its relevant rows that are among the k of highest score."""
     found, total = _found_at(y_true, y_score, qid, k, relevant)
     return _mean(found, total, no_relevant)
 
 
-def _found_at(y_true, y_score, qid, k: int, relevant: float) -> tuple[np.ndarray, np.ndarray]:
+def _found_at(
+    y_true: Any, y_score: Any, qid: Any, k: int, relevant: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Relevant rows of each query: among the first k places, and in all."""
     _check_places(k)
     y, score, qid = _checked(y_true, y_score, qid)

@@ -33,6 +33,9 @@ _kinds: dict[str, type[Model]] = {}
 
 def kinds() -> Mapping[str, type[Model]]:
     """The kinds of models there are, by the name in their files."""
+    from maxmargin import models
+
+    models.import_all()
     return _kinds
 
 
@@ -57,11 +60,11 @@ class Model(ABC):
     """
 
     kind: ClassVar[str] = ""
-    task: ClassVar[str] = "classes"  # or "order" (of labels), "ranking", "values"
+    task: ClassVar[str] = "classes"  # or "labels" (several a row), "order", "ranking", "values"
 
     certificates: tuple[Certificate, ...] = stored(Certificates(), ())
     solver: str = stored(Words(), "unknown")
-    parameters: Mapping[str, Scalar | Mapping | Sequence] = stored(
+    parameters: Mapping[str, Scalar | Mapping[Any, Any] | Sequence[Any]] = stored(
         Parameters(), default_factory=dict
     )
     feature_names: tuple[str, ...] | None = stored(Names(), None)
@@ -110,7 +113,7 @@ class Model(ABC):
     def _columns_are(self) -> str:
         return "features"
 
-    def _check_problems(self, problems: int, **more: Sequence) -> None:
+    def _check_problems(self, problems: int, **more: Sequence[Any]) -> None:
         """One certificate (or what else is named) for each problem, one name for each feature."""
         for name, found in {"certificates": self.certificates, **more}.items():
             if len(found) not in (0, problems):
@@ -130,7 +133,7 @@ class Model(ABC):
 
     # ------------------------------------------------------------ the file
 
-    def pack(self) -> tuple[Tensors, dict]:
+    def pack(self) -> tuple[Tensors, dict[str, Any]]:
         """Tensors and JSON-able content."""
         contents = Contents({}, {})
         for name, form in stored_fields(self).items():
@@ -138,7 +141,7 @@ class Model(ABC):
         return contents.tensors, contents.plain
 
     @classmethod
-    def unpack(cls, tensors: Tensors, content: dict) -> Self:
+    def unpack(cls, tensors: Tensors, content: dict[str, Any]) -> Self:
         """The model that `pack` was asked of; ValueError where these cannot be one."""
         contents = Contents(dict(tensors), content)
         values = {name: form.unpack(name, contents) for name, form in stored_fields(cls).items()}

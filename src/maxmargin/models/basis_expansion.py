@@ -39,7 +39,7 @@ class BoundsOfProblems(Field):
         return tuple(map(self._one, packed))
 
     @staticmethod
-    def _one(item: list) -> Bounds:
+    def _one(item: list[Any]) -> Bounds:
         delta, theorem2, exact_gap = (math.nan if v is None else float(v) for v in item[:3])
         return Bounds(delta, theorem2, exact_gap, item[3] if len(item) == 4 else True)
 

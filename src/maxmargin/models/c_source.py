@@ -21,7 +21,7 @@ from maxmargin.models.linear import LinearScores
 PER_LINE = 4
 
 
-def write(model: Any, path: str | os.PathLike) -> None:
+def write(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a linear, measure, stream, rank or ordinal model as C source."""
     if hasattr(model, "to_model"):
         model = model.to_model()
@@ -32,9 +32,9 @@ def write(model: Any, path: str | os.PathLike) -> None:
 def source(model: Any) -> str:
     """The text of the file."""
     if not isinstance(model, LinearScores) or getattr(model, "features", None) is not None:
-        what = type(model).__name__
         raise ValueError(
-            f"a {what} cannot be written as C source: expected linear scores of the columns"
+            f"{model.kind} models cannot be written as C source: expected linear scores of the "
+            "columns"
         )
     intercept = getattr(model, "intercept", np.zeros(len(model.coef)))
     classes = getattr(model, "classes", None)

@@ -126,7 +126,7 @@ class StoredCalibration(Field):
         return Sigmoid(**arrays) if method == "sigmoid" else Isotonic(**arrays)
 
 
-def _parts(method: str) -> dict[str, tuple]:
+def _parts(method: str) -> dict[str, tuple[Any, ...]]:
     """The arrays of a method and their types."""
     if method == "sigmoid":
         return {"slope": (np.float64,), "offset": (np.float64,)}

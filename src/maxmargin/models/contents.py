@@ -8,7 +8,7 @@ ValueError saying what is wrong.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
@@ -30,7 +30,7 @@ class Contents:
     tensors: Tensors
     plain: dict[str, Any]
 
-    def take(self, name: str, ndim: int, dtypes: tuple = (np.float64,)) -> np.ndarray:
+    def take(self, name: str, ndim: int, dtypes: tuple[Any, ...] = (np.float64,)) -> np.ndarray:
         """The finite tensor of this name, type and number of dimensions."""
         tensor = self.tensors.pop(name, None)
         if tensor is None:
@@ -244,7 +244,7 @@ class Parameters(Field):
     def pack(self, name: str, value: Any, into: Contents) -> None:
         into.plain[name] = {key: pack_value(item) for key, item in value.items()}
 
-    def unpack(self, name: str, found: Contents) -> dict:
+    def unpack(self, name: str, found: Contents) -> dict[str, Any]:
         packed = found.plain.get(name)
         if not isinstance(packed, dict):
             raise ValueError("its parameters are missing")
@@ -266,7 +266,7 @@ def pack_value(value: object) -> object:
     )
 
 
-def unpack_value(name: str, packed: object) -> Scalar | dict | list:
+def unpack_value(name: str, packed: object) -> Scalar | dict[str, Any] | list[Any]:
     if packed is None or isinstance(packed, (bool, int, float, str)):
         return packed
     pairs = packed.get("pairs") if isinstance(packed, dict) else None
@@ -301,10 +301,10 @@ class Certificates(Field):
         return tuple(self._one(item) for item in packed)
 
     def _one(self, packed: Any) -> Certificate:
-        reading: dict[str, Callable[[Any], Any]] = {"status": Status, "n_iter": int}
         names = [f.name for f in fields(self.kind) if f.name != "tol"]
+        reading: dict[str, Any] = dict.fromkeys(names, finite) | {"status": Status, "n_iter": int}
         try:
-            values = {name: reading.get(name, finite)(packed[name]) for name in names}
+            values = {name: reading[name](packed[name]) for name in names}
             return self.kind(**values, tol=unpack_tol(packed.get("tol")))
         except (TypeError, KeyError, ValueError, OverflowError, AttributeError) as error:
             raise ValueError(f"its certificate is damaged ({error!r})") from error

@@ -21,7 +21,7 @@ import numpy as np
 from maxmargin.data.atomic_files import write_atomically
 from maxmargin.data.outputs import Kind as OutputKind
 from maxmargin.data.outputs import check_output
-from maxmargin.models.base import kinds
+from maxmargin.models.base import Model, kinds
 from maxmargin.models.contents import Tensors
 
 FORMAT = "maxmargin model"
@@ -49,16 +49,15 @@ def wrapped(model: Any) -> Any:
 
 def kind_of(model: object) -> str:
     """The registered name of a model's kind."""
-    for name, kind in kinds().items():
-        if type(model) is kind:
-            return name
+    if isinstance(model, Model) and "kind" in type(model).__dict__:
+        return model.kind
     raise ValueError(
         f"cannot save a {type(model).__name__}: expected a fitted maxmargin estimator or model "
         f"(kinds: {', '.join(sorted(kinds()))})"
     )
 
 
-def save(model: Any, path: str | os.PathLike, *, overwrite: bool = False) -> None:
+def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Write a model, or the model of a fitted estimator (its `to_model()`), to one file.
 
     The file appears whole or not at all. It replaces an earlier model, and any other file only if
@@ -90,7 +89,7 @@ def save(model: Any, path: str | os.PathLike, *, overwrite: bool = False) -> Non
         file.write(to_bytes(contiguous, metadata=metadata))
 
 
-def load(path: str | os.PathLike) -> Any:
+def load(path: str | os.PathLike[str]) -> Any:
     """A fitted estimator from a model file; safe with files from strangers.
 
     Resources (`n_jobs`, `memory`, `max_time`, ...) are this machine's, not the file's: they have
@@ -109,7 +108,7 @@ def load(path: str | os.PathLike) -> Any:
         return _estimators[kind](model)
 
 
-def load_model(path: str | os.PathLike) -> Any:
+def load_model(path: str | os.PathLike[str]) -> Any:
     """The model in a file of maxmargin, LIBLINEAR or LIBSVM (told apart by content), without an
     estimator."""
     from maxmargin.models import liblinear_text, libsvm_reading
@@ -127,7 +126,7 @@ def load_model(path: str | os.PathLike) -> Any:
 
 
 @contextmanager
-def _blaming(path: str | os.PathLike) -> Iterator[None]:
+def _blaming(path: str | os.PathLike[str]) -> Iterator[None]:
     """Names the file in whatever its contents lead to: a stranger may have written anything."""
     try:
         yield
@@ -139,7 +138,7 @@ def _blaming(path: str | os.PathLike) -> Iterator[None]:
         ) from error
 
 
-def _without_resources(content: dict) -> dict:
+def _without_resources(content: dict[str, Any]) -> dict[str, Any]:
     parameters = content.get("parameters")
     if not isinstance(parameters, dict):
         return content
@@ -147,7 +146,7 @@ def _without_resources(content: dict) -> dict:
     return {**content, "parameters": kept}
 
 
-def is_ours(path: str | os.PathLike) -> bool:
+def is_ours(path: str | os.PathLike[str]) -> bool:
     """Whether a file begins as those that `save` writes."""
     with open(path, "rb") as file:
         return file.read(64)[8:].startswith(b'{"__metadata__":{"maxmargin":')
@@ -156,7 +155,7 @@ def is_ours(path: str | os.PathLike) -> bool:
 MODEL_FILE = OutputKind("a maxmargin model", is_ours)
 
 
-def is_model(path: str | os.PathLike) -> bool:
+def is_model(path: str | os.PathLike[str]) -> bool:
     """Whether a file looks like a model (of ours, LIBLINEAR or LIBSVM) rather than data."""
     from maxmargin.models import liblinear_text, libsvm_reading
 
@@ -168,7 +167,7 @@ def is_model(path: str | os.PathLike) -> bool:
     return len(start) > 9 and start[6:8] == b"\0\0" and start[8:9] == b"{"
 
 
-def _read(path: str | os.PathLike) -> tuple[Tensors, dict]:
+def _read(path: str | os.PathLike[str]) -> tuple[Tensors, dict[str, Any]]:
     """Tensors and our header, from one read: a mapped file could be cut while it is looked at."""
     from safetensors import SafetensorError
     from safetensors.numpy import load as tensors_of
@@ -192,11 +191,11 @@ def _read(path: str | os.PathLike) -> tuple[Tensors, dict]:
     return tensors, _parse(metadata["maxmargin"])
 
 
-def _parse(text: str) -> dict:
+def _parse(text: str) -> dict[str, Any]:
     def refuse(constant: str) -> None:
         raise ValueError(f"its metadata holds {constant}, which is no finite number")
 
-    def distinct(pairs: list[tuple[str, Any]]) -> dict:
+    def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         names = [name for name, _ in pairs]
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
@@ -214,7 +213,7 @@ def _parse(text: str) -> dict:
     return header
 
 
-def _checked_kind(header: dict) -> str:
+def _checked_kind(header: dict[str, Any]) -> str:
     version, kind = header.get("version"), header.get("kind")
     if header.get("format") != FORMAT or type(version) is not int or version < 1:
         raise ValueError("its metadata does not name a maxmargin format and version")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ NUMBERS = {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32
 }
 
 
-def pack_classes(classes: np.ndarray) -> dict:
+def pack_classes(classes: np.ndarray) -> dict[str, Any]:
     """``{"dtype": ..., "values": [...]}`` for an array of numbers or strings."""
     classes = np.asarray(classes)
     if classes.dtype.kind == "U":

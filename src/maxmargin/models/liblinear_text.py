@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 import os
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +43,7 @@ def looks_like(start: bytes) -> bool:
     return start.startswith(b"solver_type ")
 
 
-def write(model: LinearModel, path: str | os.PathLike) -> None:
+def write(model: LinearModel, path: str | os.PathLike[str]) -> None:
     """Write `model` so that LIBLINEAR's ``predict`` gives the same labels.
 
     LIBLINEAR knows integer labels only; others raise ValueError.
@@ -97,7 +98,7 @@ def _bias(model: LinearModel, intercept: np.ndarray) -> float:
     return float(scaling) if isinstance(scaling, (int, float)) and scaling > 0 else 1.0
 
 
-def read(path: str | os.PathLike) -> LinearModel:
+def read(path: str | os.PathLike[str]) -> LinearModel:
     """Read a LIBLINEAR classification model; ValueError naming the line where it is not one."""
     size = os.path.getsize(path)
     with open(path, encoding="utf-8", errors="replace") as file:
@@ -115,9 +116,9 @@ def read(path: str | os.PathLike) -> LinearModel:
     return _model(header, w)
 
 
-def _read_header(path, file) -> tuple[dict, int]:
+def _read_header(path: Any, file: Any) -> tuple[dict[str, Any], int]:
     """The fields above ``w``, and how many lines they took."""
-    header: dict = {}
+    header: dict[str, Any] = {}
     for number, line in enumerate(file, start=1):
         name, _, text = line.strip().partition(" ")
         if name == "w":
@@ -146,7 +147,7 @@ def _read_header(path, file) -> tuple[dict, int]:
     return header, number
 
 
-def _read_weights(path, file, number: int, length: int, columns: int) -> np.ndarray:
+def _read_weights(path: Any, file: Any, number: int, length: int, columns: int) -> np.ndarray:
     w = np.empty((length, columns))
     for row in range(length):
         words = file.readline().split()
@@ -167,7 +168,7 @@ def _read_weights(path, file, number: int, length: int, columns: int) -> np.ndar
     return w
 
 
-def _model(header: dict, w: np.ndarray) -> LinearModel:
+def _model(header: dict[str, Any], w: np.ndarray) -> LinearModel:
     labels, bias = np.array(header["label"], dtype=np.int64), header["bias"]
     if len(labels) == 2:
         # Ours is positive for the larger label, theirs for the first.

@@ -33,7 +33,7 @@ def looks_like(start: bytes) -> bool:
     return start.startswith(b"svm_type ")
 
 
-def read(path: str | os.PathLike) -> KernelModel:
+def read(path: str | os.PathLike[str]) -> KernelModel:
     """Reads a classifier; ValueError naming the file where it is not one."""
     with open(path, encoding="ascii", errors="replace") as file:
         try:
@@ -56,7 +56,7 @@ def _header(file: Any) -> dict[str, list[str]]:
     raise ValueError("it ends before SV")
 
 
-def _vectors(file: Any, header: dict) -> tuple[np.ndarray, sp.csr_matrix]:
+def _vectors(file: Any, header: dict[str, Any]) -> tuple[np.ndarray, sp.csr_matrix]:
     """Coefficients (total_sv, k - 1) and the vectors."""
     k, total = int(header["nr_class"][0]), int(header["total_sv"][0])
     coefficients: list[list[float]] = []
@@ -86,7 +86,7 @@ def _vectors(file: Any, header: dict) -> tuple[np.ndarray, sp.csr_matrix]:
     return beta, sp.csr_matrix((data, places, ends), shape=(total, d))
 
 
-def _model(header: dict, beta: np.ndarray, vectors: sp.csr_matrix) -> KernelModel:
+def _model(header: dict[str, Any], beta: np.ndarray, vectors: sp.csr_matrix) -> KernelModel:
     if header["svm_type"] != ["c_svc"]:
         raise ValueError(f"its svm_type is {' '.join(header['svm_type'])}, expected c_svc")
     labels = np.array([int(word) for word in header["label"]], dtype=np.int64)
@@ -115,7 +115,7 @@ def _model(header: dict, beta: np.ndarray, vectors: sp.csr_matrix) -> KernelMode
     )
 
 
-def _kernel(header: dict) -> Kernel:
+def _kernel(header: dict[str, Any]) -> Kernel:
     name = " ".join(header["kernel_type"])
     if name not in KERNEL_NAMES:
         raise ValueError(f"its kernel_type is {name}, expected {', '.join(KERNEL_NAMES)}")
@@ -126,7 +126,9 @@ def _kernel(header: dict) -> Kernel:
     return Kernel(KERNEL_NAMES[name], gamma, int(header.get("degree", ["3"])[0]), coef0)
 
 
-def _by_pairs(labels: np.ndarray, sizes: list[int], rho: np.ndarray, beta: np.ndarray):
+def _by_pairs(
+    labels: np.ndarray, sizes: list[int], rho: np.ndarray, beta: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Coefficients and offsets of our problems: positive for the first class of a sorted pair, with
     two classes for the second."""
     k = len(labels)

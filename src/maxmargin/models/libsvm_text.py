@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +16,7 @@ from maxmargin.solvers.kernel.coding import OneVsOne
 from maxmargin.solvers.kernel.gram import Kernel
 
 
-def write(model: KernelModel, path: str | os.PathLike) -> None:
+def write(model: KernelModel, path: str | os.PathLike[str]) -> None:
     """Writes a model that svm-predict reads.
 
     LIBSVM knows two classes or one-vs-one, integer labels, and the kernels rbf, poly and linear.
@@ -100,7 +101,7 @@ def _vectors(model: KernelModel) -> tuple[list[np.ndarray], np.ndarray]:
     return [np.flatnonzero(class_of == c) for c in range(k)], rows
 
 
-def _vector_lines(vectors, groups: list[np.ndarray], rows: np.ndarray) -> Iterator[str]:
+def _vector_lines(vectors: Any, groups: list[np.ndarray], rows: np.ndarray) -> Iterator[str]:
     for group in groups:
         for j in group:
             coefficients = " ".join(repr(float(v)) for v in rows[j])
@@ -108,7 +109,7 @@ def _vector_lines(vectors, groups: list[np.ndarray], rows: np.ndarray) -> Iterat
             yield f"{coefficients} {features}\n"
 
 
-def _entries(vectors, j: int) -> Iterator[tuple[int, float]]:
+def _entries(vectors: Any, j: int) -> Iterator[tuple[int, float]]:
     if sp.issparse(vectors):
         row = vectors[j].tocoo()
         order = np.argsort(row.col)

@@ -114,11 +114,12 @@ class MeasureModel(LinearModel):
 def check_classifier(model: object, format: str) -> None:
     """Refuse to write anything but a linear classifier in another system's format."""
     if not isinstance(model, LinearModel):
+        kind = getattr(model, "kind", type(model).__name__)
         raise ValueError(
-            f"a {type(model).__name__} cannot be written as {format}, which here holds linear "
-            "classifiers: save it as .safetensors"
+            f"{kind} models cannot be written as {format}, which here holds linear classifiers: "
+            "save it as .safetensors"
         )
-    if model.encoder is not None and format != "ONNX":
+    if model.encoder is not None:
         raise ValueError(
             f"a model of a table cannot be written as {format}, which holds coefficients only: "
             "export it as .onnx, or train with --encode none"

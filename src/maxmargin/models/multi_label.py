@@ -28,6 +28,7 @@ class MultiLabelModel(LinearScores):
     """
 
     kind = "multi-label"
+    task = "labels"
 
     intercept: np.ndarray = stored(Floats(1))
     target_type: str = stored(Words(), "int64")

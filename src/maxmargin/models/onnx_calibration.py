@@ -16,7 +16,9 @@ from maxmargin.models.calibration import Calibration, Isotonic, Sigmoid
 GRAIN = 1e-12  # of log-odds: far below what a probability shows
 
 
-def calibration_nodes(helper: Any, calibration: Calibration) -> tuple[dict[str, np.ndarray], list]:
+def calibration_nodes(
+    helper: Any, calibration: Calibration
+) -> tuple[dict[str, np.ndarray], list[Any]]:
     """Constants and nodes from f to z and probabilities."""
     if isinstance(calibration, Sigmoid):
         constants = {"slope": calibration.slope, "offset": calibration.offset}
@@ -30,7 +32,7 @@ def calibration_nodes(helper: Any, calibration: Calibration) -> tuple[dict[str, 
     return constants, nodes + _shares(helper, calibration.problems)
 
 
-def _isotonic(helper: Any, calibration: Isotonic) -> tuple[dict[str, np.ndarray], list]:
+def _isotonic(helper: Any, calibration: Isotonic) -> tuple[dict[str, np.ndarray], list[Any]]:
     constants: dict[str, np.ndarray] = {"no_length": np.array(0.0)}
     nodes, columns = [], []
     for j in range(calibration.problems):
@@ -65,7 +67,7 @@ def _isotonic(helper: Any, calibration: Isotonic) -> tuple[dict[str, np.ndarray]
     ]
 
 
-def _shares(helper: Any, problems: int) -> list:
+def _shares(helper: Any, problems: int) -> list[Any]:
     """From log-odds to probabilities."""
     if problems == 1:
         return [

@@ -19,7 +19,7 @@ from maxmargin.models.cells import CellModel
 from maxmargin.models.kernel import KernelModel
 from maxmargin.models.kernel_regression import KernelRegressionModel
 from maxmargin.models.sparse_kernel import SparseKernelModel
-from maxmargin.models.sparse_kernel_scores import SparseKernelRegressionModel
+from maxmargin.models.sparse_kernel_scores import SpanScores
 from maxmargin.solvers.kernel.cells import CellTree
 from maxmargin.solvers.kernel.coding import OneVsOne
 from maxmargin.solvers.kernel.gram import Kernel
@@ -29,8 +29,8 @@ Tensors = dict[str, np.ndarray]
 
 def kernel_scores(
     helper: Any,
-    model: KernelModel | SparseKernelModel | KernelRegressionModel | SparseKernelRegressionModel,
-) -> tuple[Tensors, list]:
+    model: KernelModel | SparseKernelModel | KernelRegressionModel | SpanScores,
+) -> tuple[Tensors, list[Any]]:
     """Constants and nodes from X64 to f: inner products, kernel values, their sums."""
     if not isinstance(model.kernel, Kernel):
         raise ValueError(
@@ -41,7 +41,7 @@ def kernel_scores(
     pairwise = isinstance(model, KernelModel) and isinstance(model.coding, OneVsOne)
     out = "pairs" if pairwise else "f"
     name = "intercept" if isinstance(model, SparseKernelModel) else "offsets"
-    offsets = getattr(model, name, None)  # a regression has none
+    offsets = getattr(model, name, None)  # others have none
     nodes.append(helper.make_node("MatMul", ["K", "beta"], [out if offsets is None else "sums_k"]))
     if offsets is not None:
         tensors["offsets"] = offsets
@@ -57,7 +57,7 @@ def dense(vectors: Any) -> np.ndarray:
     return vectors.toarray() if sp.issparse(vectors) else np.asarray(vectors)
 
 
-def kernel_nodes(helper: Any, kernel: Kernel, vectors: np.ndarray, gamma: Any) -> tuple:
+def kernel_nodes(helper: Any, kernel: Kernel, vectors: np.ndarray, gamma: Any) -> tuple[Any, ...]:
     """Nodes from X64 to K; `gamma` is one number, or one a vector."""
     node = helper.make_node
     tensors: Tensors = {}
@@ -103,7 +103,7 @@ def kernel_nodes(helper: Any, kernel: Kernel, vectors: np.ndarray, gamma: Any) -
     return tensors, nodes
 
 
-def vote_nodes(helper: Any, coding: OneVsOne) -> tuple[Tensors, list]:
+def vote_nodes(helper: Any, coding: OneVsOne) -> tuple[Tensors, list[Any]]:
     """From predictions of pairs to scores of classes, as `OneVsOne.scores` makes them."""
     node = helper.make_node
     first = np.zeros((len(coding.pairs), coding.n_classes))
@@ -137,7 +137,7 @@ def vote_nodes(helper: Any, coding: OneVsOne) -> tuple[Tensors, list]:
 # ---------------------------------------------------------------- cells
 
 
-def cell_scores(helper: Any, model: CellModel) -> tuple[Tensors, list]:
+def cell_scores(helper: Any, model: CellModel) -> tuple[Tensors, list[Any]]:
     """Constants and nodes from X64 to f, for cells with one problem a class."""
     k = len(model.classes)
     if model.multi_class == "ovo" and any(len(cell.codes) > 2 for cell in model.cells):
@@ -196,7 +196,7 @@ def class_coefficients(cell: Any, k: int) -> np.ndarray:
     return beta
 
 
-def route_nodes(helper: Any, tree: CellTree) -> tuple[Tensors, list]:
+def route_nodes(helper: Any, tree: CellTree) -> tuple[Tensors, list[Any]]:
     """From X64 to `inside`: 1 for the cell of a row, 0 for all others."""
     node = helper.make_node
     turns, depth = turns_to_cells(tree)

@@ -143,7 +143,9 @@ def best_thresholds(
     return thresholds
 
 
-def places_of(y: np.ndarray, order: Sequence | np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+def places_of(
+    y: np.ndarray, order: Sequence[Any] | np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Labels from lowest to highest, and the place of each row's label among them."""
     if order is None:
         classes, place = np.unique(y, return_inverse=True)

@@ -12,10 +12,11 @@
 J. Platt, *Probabilistic outputs for support vector machines* (1999), with the safeguarded Newton
 method of H.-T. Lin, C.-J. Lin, R. Weng, *Machine Learning* 68 (2007).
 
-A fold is a set of rows that weigh nothing. Its machine starts from the answer on all rows and is
-given no more iterations than its share of those that answer took, so that all folds together cost
-no more than the fit. It needs no certificate: a few steps take it to where the left-out rows are
-forgotten. Where rows are many, some of the folds are enough.
+Where it can be computed what the machine would say of a row without that row (`left_out`), no
+machine is trained again. Elsewhere a fold is a set of rows that weigh nothing. Its machine starts
+from the answer on all rows and is given no more iterations than its share of those that answer
+took, so that all folds together cost no more than the fit. It needs no certificate: a few steps
+take it to where the left-out rows are forgotten. Where rows are many, some of them are enough.
 """
 
 from __future__ import annotations
@@ -28,9 +29,11 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin import _core
 from maxmargin.models.calibration import METHODS, Calibration, Isotonic, Sigmoid
 from maxmargin.parameters import Options, ParameterError
 from maxmargin.problem import Certificate, Clock, Status, callers_line
+from maxmargin.training.left_out import LeftOut
 from maxmargin.training.targets import Labels
 
 AUTO = "auto"
@@ -39,12 +42,13 @@ FEW, MANY = (10_000, 1_000), (100_000, 10_000)  # rows that are enough to hold o
 ENOUGH = {AUTO: FEW, "sigmoid": FEW, "isotonic": MANY}
 SLACK = 10.0  # the tolerance of a fold's machine, in those of the fit
 STOPPED = (Status.MAX_TIME, Status.INTERRUPTED, Status.CALLBACK)
-NEWTON_STEPS = 100
-ROUNDING = 1e-13  # of a sum over rows, relative
-LARGEST_LOG_ODDS = 30.0  # beyond this a probability is 0 or 1 in float64, or nearly
+HASH = np.uint64(0x9E3779B97F4A7C15)  # odd, with bits all over
+HASHES = 2.0**32
 
 # Scores of the rows held out by a machine trained without them, (n held out, k); None if stopped.
 ScoresWithout = Callable[[np.ndarray, Options], np.ndarray | None]
+# Scores of rows left out one at a time, (n left out, k); None if folds are the cheaper way.
+ScoresLeftOut = Callable[[LeftOut], np.ndarray | None]
 
 
 def method_of(probability: Any) -> str | None:
@@ -64,13 +68,15 @@ class Calibrated:
 
     `keys` are numbers made from the contents of rows, equal for equal rows: a weight of 2 and a row
     given twice must lead to the same folds. `own` gives the scores of all rows by the machine
-    itself.
+    itself; `left_out`, where it is known, those of at most `most` rows without these rows.
     """
 
     labels: Labels
     keys: np.ndarray
     certificates: Sequence[Certificate]
     own: Callable[[], np.ndarray]
+    left_out: ScoresLeftOut | None = None
+    most: int | None = None
 
 
 def calibrate(
@@ -82,37 +88,66 @@ def calibrate(
     `clock` has run since the fit began: `max_time` is for all of it.
     """
     labels, weights = machine.labels, machine.labels.weights()
-    fold, count = folds_of(machine.keys, labels), 0
+    scores, held = np.empty((labels.n, len(labels.positives))), np.zeros(labels.n, dtype=bool)
     stopped = any(certificate.status in STOPPED for certificate in machine.certificates)
     if not stopped:
-        count = folds_needed(fold, labels, method)
-    scores = np.empty((labels.n, len(labels.positives)))
-    held = np.zeros(labels.n, dtype=bool)
+        stands_for = one_by_one(method, machine, scores, held)
+        if stands_for is None:
+            stopped = by_folds(method, machine, scores_without, options, clock, scores, held)
+        else:
+            weights = stands_for
+    _fill_in(scores, held, machine, stopped)
+    one = [labels.codes[held] == positive for positive in labels.positives]
+    problems = [Problem(scores[held, j], is_one, weights[held]) for j, is_one in enumerate(one)]
+    if method == AUTO:
+        method = better_method(problems, machine.keys[held])
+    return fit_maps(method, problems)
+
+
+def one_by_one(
+    method: str, machine: Calibrated, scores: np.ndarray, held: np.ndarray
+) -> np.ndarray | None:
+    """Rows left out one at a time; what each of them weighs, standing for others of its class."""
+    if machine.left_out is None:
+        return None
+    out, stands_for = rows_to_leave_out(machine.keys, machine.labels, method, machine.most)
+    found = machine.left_out(out)
+    if found is None:
+        return None
+    scores[out.rows] = found
+    held[out.rows] = True
+    return stands_for
+
+
+def by_folds(
+    method: str,
+    machine: Calibrated,
+    scores_without: ScoresWithout,
+    options: Options,
+    clock: Clock,
+    scores: np.ndarray,
+    held: np.ndarray,
+) -> bool:
+    """Fills in the scores of rows that machines were trained without; whether it was stopped."""
+    fold = folds_of(machine.keys, machine.labels)
+    count = folds_needed(fold, machine.labels, method)
     for k in range(count):
         rows = fold == k
         if not rows.any():
             continue
         found = scores_without(rows, _fold_options(options, machine, clock, count - k, count))
         if found is None:
-            stopped = True
-            break
+            return True
         scores[rows] = found.reshape(len(found), -1)
         held |= rows
-    held &= weights > 0
-    _fill_in(scores, held, machine, stopped)
-    problems = [
-        Problem(scores[held, j], labels.codes[held] == labels.positives[j], weights[held])
-        for j in range(scores.shape[1])
-    ]
-    if method == AUTO:
-        method = better_method(problems, machine.keys[held])
-    return fit_maps(method, problems)
+    return False
 
 
 def _fill_in(scores: np.ndarray, held: np.ndarray, machine: Calibrated, stopped: bool) -> None:
     """Rows of classes of which none was held out take part with the machine's own scores."""
     labels, weights = machine.labels, machine.labels.weights()
-    missing = (weights > 0) & ~np.isin(labels.codes, labels.codes[held])
+    held_of = np.bincount(labels.codes[held], minlength=len(labels.classes))
+    missing = (weights > 0) & (held_of == 0)[labels.codes]
     if not missing.any():
         return
     names = ", ".join(str(label) for label in labels.classes[np.unique(labels.codes[missing])[:5]])
@@ -182,6 +217,57 @@ def folds_needed(fold: np.ndarray, labels: Labels, method: str) -> int:
     return FOLDS
 
 
+# ---------------------------------------------------------------- rows left out one at a time
+
+
+def hashed(keys: np.ndarray) -> np.ndarray:
+    """32 bits that look random, the same for equal keys."""
+    bits = (keys + 0.0).view(np.uint64)  # a zero has one sign
+    return (bits ^ (bits >> np.uint64(29))) * HASH >> np.uint64(32)
+
+
+def rows_to_leave_out(
+    keys: np.ndarray, labels: Labels, method: str, most: int | None
+) -> tuple[LeftOut, np.ndarray]:
+    """Enough rows of every class, drawn by their contents, and what they weigh for all of it.
+
+    Equal rows of a class are left out together. Rows of weight 0, and a class of equal rows only,
+    are not left out.
+    """
+    weights, (enough, of_class) = labels.weights(), ENOUGH[method]
+    enough = enough if most is None else min(enough, most)
+    stands_for = weights.copy()
+    rows, group, first, groups = [], [], [], 0
+    for code in range(len(labels.classes)):
+        own = np.flatnonzero((labels.codes == code) & (weights > 0))
+        share = max(enough / labels.n, of_class / max(len(own), 1))
+        drawn = own if share >= 1 else own[hashed(keys[own]) < share * HASHES]
+        where, place = groups_of_equals(keys[drawn])
+        if len(where) < 2:
+            continue
+        stands_for[drawn] *= weights[own].sum() / weights[drawn].sum()
+        rows.append(drawn)
+        group.append(place + groups)
+        first.append(drawn[where])
+        groups += len(where)
+    if not rows:
+        nothing = np.empty(0, dtype=np.intp)
+        return LeftOut(nothing, nothing, nothing), stands_for
+    return LeftOut(np.concatenate(rows), np.concatenate(group), np.concatenate(first)), stands_for
+
+
+def groups_of_equals(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The place of one key of each group of equal ones, and the group of each."""
+    order = np.argsort(keys)
+    in_order = keys[order]
+    is_new = np.append(True, in_order[1:] != in_order[:-1])[: len(keys)]
+    if is_new.all():
+        return np.arange(len(keys)), np.arange(len(keys))
+    group = np.empty(len(keys), dtype=np.intp)
+    group[order] = np.cumsum(is_new) - 1
+    return order[is_new], group
+
+
 # ---------------------------------------------------------------- maps
 
 
@@ -216,8 +302,7 @@ def fit_maps(method: str, problems: Sequence[Problem]) -> Calibration:
 
 def better_method(problems: Sequence[Problem], keys: np.ndarray) -> str:
     """Isotonic if it is better on parts of the rows that were left out, by a standard error."""
-    _, place = np.unique(keys, return_inverse=True)
-    part = place.ravel() // FOLDS % 2
+    part = hashed(keys) % np.uint64(2)
     lost = np.zeros(len(keys))
     for k in np.unique(part):
         others, own = part != k, part == k
@@ -241,50 +326,10 @@ def smoothed(is_one: np.ndarray, s: np.ndarray) -> np.ndarray:
 
 def fit_sigmoid(f: np.ndarray, t: np.ndarray, s: np.ndarray) -> tuple[float, float]:
     """A and B, by Newton's method on scores of mean 0 and deviation 1, halving steps that fail."""
-    mean = float(np.average(f, weights=s))
-    scale = math.sqrt(float(np.average((f - mean) ** 2, weights=s)))
-    prior = float(np.average(t, weights=s))
-    B = math.log(prior / (1 - prior))
-    if not scale > 1e-12 * max(abs(mean), 1e-300):
-        return 0.0, B
-    x, A = (f - mean) / scale, 0.0
-    value = _logistic(A * x + B, t, s)
-    for _ in range(NEWTON_STEPS):
-        p = 1 / (1 + np.exp(-np.clip(A * x + B, -500, 500)))
-        slope = s * (p - t)
-        gA, gB = float(slope @ x), float(slope.sum())
-        h = s * p * (1 - p)
-        hAA, hAB, hBB = float(h @ (x * x)) + 1e-12, float(h @ x), float(h.sum()) + 1e-12
-        if max(abs(gA), abs(gB)) <= 1e-10 * float(s.sum()):
-            break
-        determinant = hAA * hBB - hAB * hAB
-        dA, dB = (hAB * gB - hBB * gA) / determinant, (hAB * gA - hAA * gB) / determinant
-        step, rate = 1.0, gA * dA + gB * dB
-        if -rate <= ROUNDING * value:
-            break  # the value can no longer tell better from worse
-        while step > 1e-10:
-            moved = _logistic((A + step * dA) * x + B + step * dB, t, s)
-            if moved <= value + 1e-4 * step * rate:
-                break
-            step /= 2
-        else:
-            break
-        A, B, value = A + step * dA, B + step * dB, moved
-    return A / scale, B - A * mean / scale
-
-
-def _logistic(z: np.ndarray, t: np.ndarray, s: np.ndarray) -> float:
-    return float(s @ (np.logaddexp(0.0, z) - t * z))
+    slope, offset, _ = _core.fit_sigmoid(f, t, s)
+    return slope, offset
 
 
 def fit_isotonic(f: np.ndarray, t: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Knots and log-odds: the ends of the steps of the increasing function nearest to t."""
-    from scipy.optimize import isotonic_regression
-
-    at, place = np.unique(f, return_inverse=True)
-    weight = np.bincount(place.ravel(), s)
-    p = isotonic_regression(np.bincount(place.ravel(), s * t) / weight, weights=weight).x
-    z = np.clip(np.log(p / (1 - p)), -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
-    first = np.append(True, np.diff(z) > 0)
-    ends = first | np.append(first[1:], True)
-    return at[ends], z[ends]
+    return _core.fit_isotonic(f, t, s)

@@ -1,130 +1,28 @@
-"""Which solver works with which rows and losses, and which one `auto` takes.
-
-solver    rows                loss        what it asks of them
-newton    any                 pointwise   products, weighted Gram matrices
-dual      arrays              pointwise   single rows, the loss's dual
-ocas      any                 any         products, a subgradient
-cpa       any                 any         the same, without a line search
-
-All but "dual" take an intercept that is not regularised: there the dual variables add up to 0, and
-none can move alone.
-"""
+"""Whether a solver fits rows and a loss (`solvers.table`), and which one `auto` takes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
-
-import numpy as np
+from dataclasses import replace
+from typing import Any
 
 from maxmargin.data.arrays import ArrayRows
-from maxmargin.losses.table import LOSSES
 from maxmargin.parameters import one_of
 from maxmargin.problem import Settings, Solution
-from maxmargin.solvers.common.vectors import ROUNDING
+from maxmargin.solvers.common.start import Start
+from maxmargin.solvers.table import ARRAYS, BLOCKS, POINTWISE, SOLVERS
 
 PASSES_SAVED = 5  # by a step of Newton: it does the work of so many of the cutting planes' passes
 SMALL_COST = 4e6  # entries looked at in about a millisecond or two
-SMALL_FIT = 1e6  # and in less than one: what a fit takes before and after the solver
+SMALL_STEP = 5e4  # and while a step of Newton makes its calls
 
 
-@dataclass(frozen=True)
-class Start:
-    """A neighbouring problem's answer to begin from: w, and the dual
-    variables in units of C_i where the method has them.
-
-    `planes` lie below the loss at `C`. A loss of C' is one of C times C' / C, and so are its
-    planes.
-    """
-
-    w: np.ndarray
-    share: np.ndarray | None = None
-    planes: list[tuple[np.ndarray, float, float]] = field(default_factory=list)
-    C: float = 1.0
-
-    def at(self, C: float) -> Start:
-        """The same with planes of the loss at another C."""
-        ratio = C / self.C
-        planes = [
-            (ratio * a, ratio * b - ROUNDING * abs(ratio * b), ratio * error)
-            for a, b, error in self.planes
-        ]
-        return replace(self, planes=planes, C=C)
-
-
-Solve = Callable[[Any, Any, Settings, Start | None], Solution]
-
-
-@dataclass(frozen=True)
-class Solver:
-    """A line of the table: `rows` and `losses` are what it works with, None for all there are."""
-
-    solve: Solve
-    needs: str
-    rows: tuple[str, ...] | None = None
-    losses: tuple[str, ...] | None = None
-    free_intercept: bool = True
-
-    def takes(self, rows: str, loss: str, free_intercept: bool) -> bool:
-        return (
-            (self.rows is None or rows in self.rows)
-            and (self.losses is None or loss in self.losses)
-            and (self.free_intercept or not free_intercept)
-        )
-
-
-def _bundle(method: Literal["ocas", "cpa"]) -> Solve:
-    def solve(rows, loss, settings, start):
-        from maxmargin.solvers.linear import bundle, free_intercept
-
-        w0 = None if start is None else start.w
-        if settings.free_intercept:
-            return free_intercept.solve(rows, loss, settings, method, w0)
-        planes = () if start is None else start.planes
-        return bundle.solve(rows, loss, settings, method=method, w0=w0, planes0=planes)
-
-    return solve
-
-
-def _dual(rows, loss, settings, start):
-    from maxmargin.solvers.linear import dual_descent
-
-    return dual_descent.solve(rows, loss, settings, u0=None if start is None else start.share)
-
-
-def _newton(rows, loss, settings, start):
-    from maxmargin.solvers.linear import newton
-
-    known = None if start is None else (start.w, start.share)
-    return newton.solve(rows, loss, settings, start=known)
-
-
-def _by_progress(rows, loss, settings, start):
+def _by_progress(rows: Any, loss: Any, settings: Any, start: Any) -> Solution:
     """`auto` on arrays. With a free intercept Newton goes on from a neighbour's answer."""
     from maxmargin.solvers.linear import progress
 
     if start is not None and settings.free_intercept:
-        return replace(_newton(rows, loss, settings, start), solver="newton")
+        return replace(SOLVERS["newton"].solve(rows, loss, settings, start), solver="newton")
     return progress.solve(rows, loss, settings, u0=None if start is None else start.share)
-
-
-ARRAYS, BLOCKS, CLUSTER = "arrays in memory", "rows that stay on disk", "rows on a cluster"
-
-POINTWISE = tuple(LOSSES)
-
-SOLVERS: dict[str, Solver] = {
-    "dual": Solver(
-        _dual,
-        "single rows in memory, a pointwise loss and a regularised intercept",
-        (ARRAYS,),
-        POINTWISE,
-        free_intercept=False,
-    ),
-    "ocas": Solver(_bundle("ocas"), "nothing but products and a subgradient"),
-    "cpa": Solver(_bundle("cpa"), "nothing but products and a subgradient"),
-    "newton": Solver(_newton, "a pointwise loss", losses=POINTWISE),
-}
 
 
 def solve_with(
@@ -155,17 +53,19 @@ def check_solver(
 def pick_solver(rows: Any, name: str = "hinge", free_intercept: bool = False) -> str:
     """What `auto` takes: a method, or "auto" where progress decides (`solvers.linear.progress`).
 
-    Newton where it is cheaper than to begin with anything else, and for small problems, where the
-    rest of a fit takes longer: there the answer that needs no seed is better. Dual descent where
-    features are too many for Newton's linear systems; with a free intercept it begins.
+    Newton where it is cheaper than to begin with anything else, and where the work of its steps is
+    less than their calls: there the answer that needs no seed, and that is the same for a row of
+    weight 2 and a row given twice, is better. So a step is what decides, not the number of steps,
+    which is a guess from the number of rows. Dual descent where features are too many for Newton's
+    linear systems; with a free intercept it begins.
     """
-    from maxmargin.solvers.linear import newton_system, progress
+    from maxmargin.solvers.linear import newton, newton_system, progress
 
     if not isinstance(rows, ArrayRows) or name not in POINTWISE:
         return "ocas"
     if rows.width > newton_system.DIRECT_WIDTH:
         return "auto" if free_intercept else "dual"
-    small = progress.newton_cost(rows) <= SMALL_FIT
+    small = newton.step_cost(rows) <= SMALL_STEP
     return "newton" if small or progress.is_newton_cheaper_than_a_start(rows, name) else "auto"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -15,6 +14,7 @@ from maxmargin.data.cpus import granted_cpus
 from maxmargin.parameters import Options, ParameterError, is_whole
 from maxmargin.problem import Progress
 from maxmargin.solvers.kernel.sources import budget_of
+from maxmargin.training.verbose import telling
 
 POLL = 0.02  # seconds between two looks at the stop flag
 
@@ -57,23 +57,15 @@ class CellProgress:
 
 
 def cell_reporter(callback: Any, verbose: int) -> Any:
-    """A callback that also prints."""
-    if not verbose:
-        return callback
+    """A callback that also tells how many cells are done."""
+    return telling(callback, str, share_of_cells) if verbose else callback
 
-    def report(progress: CellProgress) -> bool | None:
-        print_progress(progress)
-        return callback(progress) if callback is not None else None
 
-    return report
+def share_of_cells(progress: CellProgress) -> float:
+    return progress.done / progress.total
 
 
 Watch = Callable[[CellProgress], bool | None]
-
-
-def print_progress(progress: CellProgress) -> None:
-    """One line per cell on standard error."""
-    print(progress, file=sys.stderr)
 
 
 class Trained(Protocol):
@@ -110,6 +102,8 @@ def train_each(
     Once it is raised, cells that are not done end with what they have.
     """
     stops = [_core.Stop() for _ in sizes]
+    if stop.poll():  # no cell begins what is over
+        _interrupt(stops, stop.reason)
     began, ended, rows, constant = time.perf_counter(), False, 0, 0
     with ThreadPoolExecutor(at_a_time) as executor:
         futures: list[Future[T]] = [
@@ -121,7 +115,7 @@ def train_each(
             finished, waiting = wait(waiting, POLL, return_when=FIRST_COMPLETED)
             for future in finished:
                 if future.exception() is not None:
-                    _interrupt(stops)
+                    _interrupt(stops, _core.StopReason.interrupted)
                 trained = future.result()
                 done, rows = done + 1, rows + sizes[numbers[future]]
                 constant += trained.cell.is_constant
@@ -129,13 +123,13 @@ def train_each(
                 progress = CellProgress(done, len(sizes), seconds, rows, constant)
                 ended = ended or bool(callback is not None and callback(progress))
             if ended or stop.poll():
-                _interrupt(stops)
+                _interrupt(stops, _core.StopReason.callback if ended else stop.reason)
     return [future.result() for future in futures]
 
 
-def _interrupt(stops: Sequence[_core.Stop]) -> None:
+def _interrupt(stops: Sequence[_core.Stop], reason: _core.StopReason) -> None:
     for stop in stops:
-        stop.interrupt()
+        stop.interrupt(reason)
 
 
 def summed_history(certificates: Sequence[Any]) -> list[Progress]:

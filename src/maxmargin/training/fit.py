@@ -25,15 +25,13 @@ from maxmargin.data.features import MappedSource
 from maxmargin.data.stream.blocks import BlockSource
 from maxmargin.data.stream.source_rows import Passes, SourceRows
 from maxmargin.losses.base import Loss
-from maxmargin.models.mapped import with_features
 from maxmargin.parameters import Options, not_negative, one_of, positive
 from maxmargin.problem import Clock, Progress, Settings, Solution, Status, joined
 from maxmargin.solvers.common.run import Interrupts, catch_interrupts
+from maxmargin.solvers.common.start import Start
+from maxmargin.solvers.table import ARRAYS, BLOCKS
 from maxmargin.training.calibration import method_of
 from maxmargin.training.choice import (
-    ARRAYS,
-    BLOCKS,
-    Start,
     check_solver,
     check_width,
     pick_elsewhere,
@@ -62,7 +60,7 @@ class LinearPlan:
     solver: str = "auto"
     bias: float = 1.0
     intercept: str = "regularised"
-    class_weight: Mapping | str | None = None
+    class_weight: Mapping[Any, Any] | str | None = None
     probability: bool | str = False
     options: Options = field(default_factory=Options)
     keeps_planes: bool = False
@@ -130,6 +128,8 @@ class Trained:
         """The same, with the map of features that the rows X are made by, if there is one."""
         if not isinstance(X, MappedSource):
             return self
+        from maxmargin.models.mapped import with_features  # which brings all linear models
+
         return self.with_model(with_features(self.model, X.features, X.compact.kind, X.compact.d))
 
 
@@ -216,7 +216,9 @@ class OnDisk:
         return solution
 
     def matvec(self, w: np.ndarray) -> np.ndarray:
-        return SourceRows(self.passes, self.passes.pool).matvec(w)
+        """Whatever time the fit has left: a model is not whole without its thresholds or maps."""
+        pool = _core.Pool(self.threads)
+        return SourceRows(Passes(self.source, self.passes.bias, pool), pool).matvec(w)
 
 
 @dataclass(frozen=True)
@@ -314,7 +316,7 @@ def solve_all(
         settings = _numbered(options.settings(interrupts.new_stop(left)), k, count)
         solution = solve(k, settings)
         if solution.certificate.status is Status.CALLBACK:
-            interrupts.interrupt()
+            interrupts.interrupt(_core.StopReason.callback)
         return solution
 
     return in_threads(solve_one, count, side_by_side)
@@ -323,22 +325,11 @@ def solve_all(
 def in_threads(
     solve_one: Callable[[int], Solution], count: int, side_by_side: int
 ) -> list[Solution]:
-    """The solutions of all problems; what a callback's end interrupted was ended by it too."""
+    """The solutions of all problems."""
     if side_by_side == 1:
-        solutions = [solve_one(k) for k in range(count)]
-    else:
-        with ThreadPoolExecutor(side_by_side) as executor:
-            solutions = list(executor.map(solve_one, range(count)))
-    if any(solution.certificate.status is Status.CALLBACK for solution in solutions):
-        solutions = [_stopped_by_callback(solution) for solution in solutions]
-    return solutions
-
-
-def _stopped_by_callback(solution: Solution) -> Solution:
-    certificate = solution.certificate
-    if certificate.status is not Status.INTERRUPTED:
-        return solution
-    return replace(solution, certificate=replace(certificate, status=Status.CALLBACK))
+        return [solve_one(k) for k in range(count)]
+    with ThreadPoolExecutor(side_by_side) as executor:
+        return list(executor.map(solve_one, range(count)))
 
 
 def predictions_of(X: Any, w: np.ndarray, plan: LinearPlan) -> np.ndarray:

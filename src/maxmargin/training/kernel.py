@@ -14,7 +14,6 @@ import numpy as np
 
 from maxmargin import _core
 from maxmargin.data.arrays import as_floats, useful_threads
-from maxmargin.models.calibration import Calibration
 from maxmargin.models.kernel import KernelModel
 from maxmargin.parameters import (
     Options,
@@ -25,18 +24,19 @@ from maxmargin.parameters import (
     positive,
     positive_whole,
 )
-from maxmargin.problem import Clock, Progress, Settings, joined
+from maxmargin.problem import Progress, Settings, joined
 from maxmargin.solvers.common.run import interruptible
 from maxmargin.solvers.kernel.coding import coding_of
 from maxmargin.solvers.kernel.gram import KERNELS, Kernel, KernelCallable
-from maxmargin.solvers.kernel.grid import GridResult
-from maxmargin.solvers.kernel.path import NO_LIMIT, RULES, BinaryProblem, Method, RegularisationPath
+from maxmargin.solvers.kernel.grid_problem import GridResult
+from maxmargin.solvers.kernel.path import RULES, BinaryProblem, Method
 from maxmargin.solvers.kernel.sources import budget_of, source_of
 from maxmargin.solvers.kernel.two_variable import KernelSolution, solve, zero_solution
-from maxmargin.training.calibration import Calibrated, calibrate, method_of
+from maxmargin.training.calibration import method_of
+from maxmargin.training.kernel_calibration import OtherMachines, calibration_of
 from maxmargin.training.kernel_gamma import check_gamma, gamma_of
 from maxmargin.training.kernel_offset import check_offset, offsets_of, shifted, with_constant
-from maxmargin.training.normal_form import NormalForm, keys_of, normal_form
+from maxmargin.training.normal_form import NormalForm, normal_form
 from maxmargin.training.targets import Labels, labels_of
 
 MOST_OVERLAP = 0.25  # of a cell with the next: more, and a cut would hardly make cells smaller
@@ -60,7 +60,7 @@ class KernelPlan:
     n_neighbors: int = 10
     cold_start: str = "auto"
     multi_class: str = "ovr"
-    class_weight: Mapping | str | None = None
+    class_weight: Mapping[Any, Any] | str | None = None
     path_start: str = "auto"
     probability: bool | str = False
     memory: int | float | str | None = None
@@ -71,7 +71,10 @@ class KernelPlan:
     def __post_init__(self) -> None:
         positive("C", self.C)
         if method_of(self.probability) is not None and self.cells is not None:
-            raise ValueError("cells have no probabilities: leave out cells, or probability")
+            raise ValueError(
+                f"cells have no probabilities: leave out cells={self.cells}, or probability="
+                f"{self.probability!r}"
+            )
         if not callable(self.kernel) and self.kernel not in (*KERNELS, "precomputed"):
             raise ParameterError(
                 "kernel",
@@ -95,7 +98,9 @@ class KernelPlan:
         if self.cells is not None:
             positive_whole("cells", self.cells, none="one machine for all rows")
             if self.offset > 0:
-                raise ValueError("cells have no offset: leave out cells, or offset")
+                raise ValueError(
+                    f"cells have no offset: leave out cells={self.cells}, or offset={self.offset:g}"
+                )
             if not isinstance(self.kernel, str) or self.kernel == "precomputed":
                 raise ParameterError(
                     "cells", "None where the kernel is precomputed or a function", self.cells
@@ -143,7 +148,7 @@ class TrainedKernel:
 # ---------------------------------------------------------------- one fit
 
 
-def train(X, y: np.ndarray, plan: KernelPlan, sample_weight: Any = None) -> TrainedKernel:
+def train(X: Any, y: np.ndarray, plan: KernelPlan, sample_weight: Any = None) -> TrainedKernel:
     """Trains on finite rows X (dense or CSR; a square matrix if precomputed) with labels y.
 
     Ctrl-C and `max_time` give the best model so far; its certificates say how good it is.
@@ -153,7 +158,7 @@ def train(X, y: np.ndarray, plan: KernelPlan, sample_weight: Any = None) -> Trai
         return train_on(X, labels, plan, stop)
 
 
-def train_on(X, labels: Labels, plan: KernelPlan, stop: _core.Stop) -> TrainedKernel:
+def train_on(X: Any, labels: Labels, plan: KernelPlan, stop: _core.Stop) -> TrainedKernel:
     """The same for labels and weights that are known, until a stop flag of the calling thread."""
     X = rows_for(X, plan.kernel, plan.offset)
     form = form_of(X, labels, plan)
@@ -170,61 +175,10 @@ def train_on(X, labels: Labels, plan: KernelPlan, stop: _core.Stop) -> TrainedKe
         solutions = solve_all(problems, C, settings, pool, plan.method)
     except _core.Stopped:  # before there was a kernel matrix
         solutions = [zero_solution(signs, form.weights, C, settings) for signs in codings]
-    folds = FoldMachines(problems, solutions, plan, pool, stop)
-    calibration = _calibration(plan, form, labels.classes, folds)
+    machines = OtherMachines(problems, solutions, plan, pool, stop)
+    calibration = calibration_of(plan, form, labels.classes, machines)
     model = model_of(X, labels.classes, kernel, plan, spread(solutions, form), C)
     return TrainedKernel(replace(model, calibration=calibration), solutions, gamma)
-
-
-@dataclass(frozen=True)
-class FoldMachines:
-    """Machines that start from solutions and lose some of the rows; the kernel matrix is shared.
-
-    Steps in float32 are enough for them, and nothing is certified.
-    """
-
-    problems: list[BinaryProblem]
-    solutions: list[KernelSolution]
-    plan: KernelPlan
-    pool: _core.Pool
-    stop: _core.Stop
-
-    def scores_without(self, rows: np.ndarray, options: Options) -> np.ndarray | None:
-        found = []
-        for problem, solution in zip(self.problems, self.solutions):
-            others = replace(problem, s=np.where(rows, 0.0, problem.s))
-            path = RegularisationPath(
-                others, self.plan.method, self.pool, self.stop, seed=options.seed
-            )
-            try:
-                path.start_at(float(self.plan.C), solution.beta)
-                path.run(options.tol, options.max_iter or NO_LIMIT)
-            except _core.Stopped:
-                return None
-            found.append((path.y - path.r)[rows])
-        return np.column_stack(found)
-
-    def own(self) -> np.ndarray:
-        return np.column_stack([solution.f for solution in self.solutions])
-
-
-def _calibration(
-    plan: KernelPlan, form: NormalForm, classes: np.ndarray, folds: FoldMachines
-) -> Calibration | None:
-    """Probabilities from machines without some of the rows, if they are asked for."""
-    method, coding = method_of(plan.probability), coding_of(len(classes), plan.multi_class)
-    if method is None:
-        return None
-
-    def scores_without(rows: np.ndarray, options: Options) -> np.ndarray | None:
-        found = folds.scores_without(rows, options)
-        return None if found is None else coding.scores(found)
-
-    labels = Labels(classes, form.codes, form.weights)
-    keys = np.arange(float(labels.n)) if plan.kernel == "precomputed" else keys_of(form.X)
-    certificates = [solution.certificate for solution in folds.solutions]
-    known = Calibrated(labels, keys, certificates, lambda: coding.scores(folds.own()))
-    return calibrate(method, known, scores_without, plan.options, Clock())
 
 
 def solve_all(
@@ -241,7 +195,9 @@ def solve_all(
     return solutions
 
 
-def _side_by_side(problems, C: float, settings: Settings, pool: _core.Pool, method: Method):
+def _side_by_side(
+    problems: Any, C: float, settings: Settings, pool: _core.Pool, method: Method
+) -> list[KernelSolution]:
     with ThreadPoolExecutor(pool.threads) as executor:
         futures = [
             executor.submit(solve, problem, C, settings, _core.Pool(1), method, owns_stop=False)
@@ -256,7 +212,7 @@ def _side_by_side(problems, C: float, settings: Settings, pool: _core.Pool, meth
 # ---------------------------------------------------------------- what both need
 
 
-def rows_for(X, kernel: object, offset: float = 0.0):
+def rows_for(X: Any, kernel: object, offset: float = 0.0) -> Any:
     """X as a kernel can use it: to precomputed values ``offset^2`` is added, named kernels convert
     tiles of small integers as they go, functions of others are given floats, in which sums do not
     overflow."""
@@ -271,7 +227,7 @@ def rows_for(X, kernel: object, offset: float = 0.0):
 
 
 def form_of(
-    X,
+    X: Any,
     labels: Labels,
     plan: KernelPlan,
     counts: np.ndarray | None = None,
@@ -303,7 +259,9 @@ def kept_parameters(plan: KernelPlan) -> dict[str, Any]:
     return parameters if callable(plan.kernel) else parameters | {"kernel": plan.kernel}
 
 
-def model_of(X, classes, kernel, plan: KernelPlan, solutions, C: float) -> KernelModel:
+def model_of(
+    X: Any, classes: Any, kernel: Any, plan: KernelPlan, solutions: Any, C: float
+) -> KernelModel:
     beta = np.column_stack([solution.beta for solution in solutions])
     support = np.flatnonzero(np.any(beta != 0, axis=1))
     parameters = kept_parameters(plan) | {"C": C}
@@ -322,6 +280,6 @@ def model_of(X, classes, kernel, plan: KernelPlan, solutions, C: float) -> Kerne
     )
 
 
-def threads_for(options: Options, X, fits: int = 1) -> int:
+def threads_for(options: Options, X: Any, fits: int = 1) -> int:
     """As many as the kernel values of so many fits can feed."""
     return useful_threads(options.threads, X.shape[0] * max(X.shape) * fits)

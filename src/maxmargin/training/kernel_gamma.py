@@ -18,7 +18,7 @@ def check_gamma(gamma: Any) -> None:
         raise ParameterError("gamma", "a positive number, 'scale' or 'auto'", gamma)
 
 
-def gamma_of(gamma, X, weights: np.ndarray) -> float:
+def gamma_of(gamma: Any, X: Any, weights: np.ndarray) -> float:
     """The number that "scale", "auto" or a number stands for. Weights count as repetitions."""
     check_gamma(gamma)
     if is_number(gamma):

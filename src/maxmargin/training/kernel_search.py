@@ -15,7 +15,7 @@ from maxmargin import _core
 from maxmargin.solvers.common.run import interruptible
 from maxmargin.solvers.kernel.adaptive_grid import scaled_Cs, scaled_gammas, search_adaptively
 from maxmargin.solvers.kernel.coding import coding_of
-from maxmargin.solvers.kernel.grid import GridProblem, GridProgress, paper_Cs, paper_gammas
+from maxmargin.solvers.kernel.grid_problem import GridProblem, GridProgress, paper_Cs, paper_gammas
 from maxmargin.training.folds import check_weighed, checked_folds
 from maxmargin.training.kernel import (
     KernelPlan,
@@ -33,7 +33,7 @@ from maxmargin.training.targets import Labels, checked_weights, labels_of
 
 
 def search(
-    X,
+    X: Any,
     y: np.ndarray,
     Cs: int | str | Sequence[float],
     gammas: int | str | Sequence[float],
@@ -55,7 +55,7 @@ def search(
 
 
 def search_on(
-    X,
+    X: Any,
     labels: Labels,
     Cs: Any,
     gammas: Any,
@@ -130,7 +130,7 @@ def grid_of(form: NormalForm, Cs: Any, gammas: Any, plan: KernelPlan) -> GridVal
     return GridValues(Cs_tried, tried, free_C, free_gamma)
 
 
-def _values(name: str, given, default: Callable[[int], np.ndarray]) -> np.ndarray:
+def _values(name: str, given: Any, default: Callable[[int], np.ndarray]) -> np.ndarray:
     """Positive numbers, or how many of the paper's are wanted."""
     expected = f"{name} must be 'auto', a count >= 1 or positive numbers; got"
     if isinstance(given, str):

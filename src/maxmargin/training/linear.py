@@ -11,14 +11,31 @@ from typing import Any
 import numpy as np
 
 from maxmargin import _core
+from maxmargin.data.arrays import ArrayRows
 from maxmargin.losses.pointwise import LossSpec, Pointwise
 from maxmargin.models.linear import LinearModel
 from maxmargin.parameters import Options
 from maxmargin.problem import Clock, Solution, Status
 from maxmargin.solvers.common.run import Interrupts
-from maxmargin.training.calibration import Calibrated, calibrate, key_direction, method_of
-from maxmargin.training.choice import ARRAYS, Start
-from maxmargin.training.fit import LinearPlan, MakeLoss, SamePlace, Trained, fit, place_of
+from maxmargin.solvers.common.start import Start
+from maxmargin.solvers.table import ARRAYS
+from maxmargin.training.calibration import (
+    Calibrated,
+    ScoresLeftOut,
+    calibrate,
+    key_direction,
+    method_of,
+)
+from maxmargin.training.fit import (
+    InMemory,
+    LinearPlan,
+    MakeLoss,
+    SamePlace,
+    Trained,
+    fit,
+    place_of,
+)
+from maxmargin.training.left_out import LeftOut, is_affordable, linear_scores, most_rows
 from maxmargin.training.targets import Labels, labels_of
 
 
@@ -77,8 +94,28 @@ def calibrated(
 
     keys = place.matvec(np.append(key_direction(place.d), np.zeros(place.width - place.d)))
     known = Calibrated(labels, keys, trained.model.certificates, lambda: margins(trained.solutions))
+    if isinstance(place, InMemory) and is_affordable(place.rows):
+        left_out = one_left_out(place.rows, labels, plan, trained)
+        known = replace(known, left_out=left_out, most=most_rows(place.rows))
     calibration = calibrate(method, known, scores_without, plan.options, clock)
     return replace(trained, model=replace(trained.model, calibration=calibration))
+
+
+def one_left_out(
+    rows: ArrayRows, labels: Labels, plan: LinearPlan, trained: Trained
+) -> ScoresLeftOut:
+    """What gives the scores of rows without these rows."""
+    spec, cost = LossSpec.of(plan.loss, "classification"), labels.costs(plan.C)
+    weight = float(labels.weights().sum())
+
+    def scores(out: LeftOut) -> np.ndarray:
+        found = []
+        for k, start in enumerate(trained.starts):
+            loss = spec.on_margins(labels.signs(k), cost, rows.pool)
+            found.append(linear_scores(rows, loss, start.w, start.share, weight, out))
+        return np.column_stack(found)
+
+    return scores
 
 
 def losses_of(labels: Labels, cost: np.ndarray, name: str) -> list[MakeLoss]:

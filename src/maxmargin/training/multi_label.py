@@ -15,7 +15,7 @@ from scipy import sparse
 from maxmargin import _core
 from maxmargin.losses.pointwise import LossSpec, Pointwise
 from maxmargin.models.multi_label import MultiLabelModel
-from maxmargin.training.choice import Start
+from maxmargin.solvers.common.start import Start
 from maxmargin.training.fit import LinearPlan, MakeLoss, Trained, fit
 from maxmargin.training.linear import weights_of
 from maxmargin.training.targets import checked_weights, class_factors

@@ -46,7 +46,7 @@ class NormalForm:
 
 
 def normal_form(
-    X, codes: np.ndarray, weights: np.ndarray, counts: np.ndarray, folds: Folds = ()
+    X: Any, codes: np.ndarray, weights: np.ndarray, counts: np.ndarray, folds: Folds = ()
 ) -> NormalForm:
     """Merges equal rows of one class that lie in the same folds."""
     n = len(codes)
@@ -88,7 +88,7 @@ def _parts(n: int, folds: Folds) -> np.ndarray:
     return parts
 
 
-def keys_of(X) -> np.ndarray:
+def keys_of(X: Any) -> np.ndarray:
     """A number a row, the same for equal rows and almost surely another for others."""
     key = np.empty(X.shape[0])
     direction = np.random.default_rng(0).normal(size=X.shape[1])
@@ -96,7 +96,7 @@ def keys_of(X) -> np.ndarray:
     return key
 
 
-def _equal_neighbours(X, order, key, codes, parts) -> np.ndarray:
+def _equal_neighbours(X: Any, order: Any, key: Any, codes: Any, parts: Any) -> np.ndarray:
     """Whether each row but the first equals the one before it in this order."""
     left, right = order[:-1], order[1:]
     same = (key[left] == key[right]) & (codes[left] == codes[right]) & (parts[left] == parts[right])

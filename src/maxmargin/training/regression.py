@@ -20,7 +20,7 @@ from maxmargin.losses.table import LOSSES
 from maxmargin.models.regression import RegressionModel
 from maxmargin.parameters import ParameterError, is_number
 from maxmargin.problem import Solution
-from maxmargin.training.choice import Start
+from maxmargin.solvers.common.start import Start
 from maxmargin.training.fit import LinearPlan, MakeLoss, Trained, fit
 from maxmargin.training.linear import start_of, weights_of
 from maxmargin.training.targets import Targets, targets_of

@@ -47,7 +47,8 @@ class TrainedCell:
 
 @dataclass(frozen=True)
 class TrainedRegressionCells:
-    """A model in cells, and the mean loss of its cells in validation (None: not tuned)."""
+    """A model in cells, and the mean loss of its cells in validation (None: not tuned; NaN: a cell
+    was not judged in every fold)."""
 
     model: RegressionCellModel
     validation_loss: float | None
@@ -78,7 +79,8 @@ def train_regression_cells(
     loss = None
     if tuning is not None:
         total = sum(one.weight for one in trained)
-        loss = sum(one.weight * float(one.loss or 0.0) for one in trained) / total
+        known = [one for one in trained if one.weight > 0]
+        loss = sum(one.weight * float(one.loss or 0.0) for one in known) / total
     return TrainedRegressionCells(_model_of(cut, trained, plan), loss, seconds)
 
 
@@ -128,7 +130,7 @@ def _trained(found: TrainedKernelRegression, weight: float) -> TrainedCell:
     model, grid = found.model, found.grid
     C = float(model.parameters["C"])  # type: ignore[arg-type]
     cell = RegressionCell(C, found.gamma, model.vectors, model.coefficients)
-    loss = None if grid is None else float(np.nan_to_num(grid.loss[grid.best].mean()))
+    loss = None if grid is None else float(grid.loss[grid.best].mean())
     return TrainedCell(cell, combined(model.certificates), loss, weight)
 
 

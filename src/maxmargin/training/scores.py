@@ -21,7 +21,7 @@ from maxmargin.models.ordinal import OrdinalModel, best_thresholds, places_of
 from maxmargin.models.ranking import RankModel
 from maxmargin.parameters import one_of, positive
 from maxmargin.problem import Solution, Status, callers_line
-from maxmargin.training.choice import Start
+from maxmargin.solvers.common.start import Start
 from maxmargin.training.fit import LinearPlan, MakeLoss, Trained, fit, predictions_of
 from maxmargin.training.targets import Labels, checked_queries, checked_weights, labels_of
 
@@ -70,7 +70,7 @@ def train_ordinal(
     X: Any,
     y: np.ndarray,
     plan: LinearPlan,
-    order: Sequence | None = None,
+    order: Sequence[Any] | None = None,
     sample_weight: Any = None,
     starts: Sequence[Start] | None = None,
 ) -> Trained:

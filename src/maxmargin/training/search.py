@@ -10,7 +10,8 @@ edge     where the best C is the least or the largest, the path goes on while it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -107,7 +108,7 @@ def search(
     if isinstance(folds, int | np.integer):
         splits = task.splits(folds)
     else:
-        splits = checked_folds(folds, X.shape[0])
+        splits = checked_folds(folds, len(task.y))
     if not splits:
         raise ValueError("there are no folds: cv gave no pair of training and test rows")
     with catch_interrupts() as interrupts:
@@ -171,6 +172,15 @@ class FitCounter:
         self.done += 1
 
 
+@contextlib.contextmanager
+def naming(fold: int, deed: str) -> Iterator[None]:
+    """Refusals say which fold they are about."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"fold {fold + 1} cannot be {deed}: {error}") from error
+
+
 class FoldPath:
     """The machines of one fold along C; each starts from the nearest that was kept."""
 
@@ -188,6 +198,11 @@ class FoldPath:
         return self.task.held_out(self.X, trained.model, self.test)
 
 
+def paths_of(X: Any, task: Task, tests: list[np.ndarray]) -> list[Any]:
+    """What trains each fold along C."""
+    return task.paths(X, tests) or [FoldPath(X, task, test) for test in tests]
+
+
 class ScoreTable:
     """The scores of all points in all folds, filled column by column of C."""
 
@@ -196,7 +211,7 @@ class ScoreTable:
         X: Any,
         task: Task,
         grid: Grid,
-        splits: list,
+        splits: list[Any],
         judge: Scoring,
         keep: bool,
         interrupts: Interrupts,
@@ -206,7 +221,7 @@ class ScoreTable:
         self.axis, self.judge, self.keep, self.interrupts = grid.axis, judge, keep, interrupts
         points = [{}] if grid.axis is None else [{grid.axis.name: v} for v in grid.axis.values]
         self.points: list[dict[str, float]] = points
-        self.paths = [[FoldPath(X, task.at(p), test) for _, test in splits] for p in points]
+        self.paths = [paths_of(X, task.at(p), [test for _, test in splits]) for p in points]
         self.scores: dict[tuple[int, float], list[float]] = {}
         self.beyond: set[float] = set()  # values of C that the grid did not have
         self.kept: dict[tuple[int, float], list[HeldOut]] = {}
@@ -222,7 +237,8 @@ class ScoreTable:
             self.scores[value, C] = []
             for fold, path in enumerate(paths):
                 self.counter.begins(fold, C)
-                held.append(path.held_out(C))
+                with naming(fold, "trained"):
+                    held.append(path.held_out(C))
                 if self.interrupts.requested:
                     raise KeyboardInterrupt(f"interrupted while trying C = {C:g}")
                 self.scores[value, C].append(self._judged(held[-1], fold))
@@ -230,10 +246,8 @@ class ScoreTable:
                 self.kept[value, C] = held
 
     def _judged(self, held: HeldOut, fold: int) -> float:
-        try:
+        with naming(fold, "judged"):
             score = float(self.judge(held))
-        except ValueError as error:
-            raise ValueError(f"fold {fold + 1} cannot be judged: {error}") from error
         if not np.isfinite(score):
             raise ValueError(
                 f"fold {fold + 1} cannot be judged: its score is {score}, as where a class is "

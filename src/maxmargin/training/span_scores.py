@@ -71,8 +71,8 @@ class SpanRankPlan(SpanPlan):
 class SpanOrdinalPlan(SpanRankPlan):
     """Ordered labels on few basis vectors. Parameters are those of SparseKernelOrdinalSVC."""
 
-    order: Sequence | None = None
-    class_weight: Mapping | str | None = None
+    order: Sequence[Any] | None = None
+    class_weight: Mapping[Any, Any] | str | None = None
 
     kept: ClassVar[tuple[str, ...]] = ("class_weight", *SpanRankPlan.kept)
 

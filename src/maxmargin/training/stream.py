@@ -13,18 +13,17 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from maxmargin import _core
 from maxmargin.data.cpus import granted_cpus
-from maxmargin.data.errors import DataError
-from maxmargin.data.features import FeatureMap
+from maxmargin.data.features import FeatureMap, Stats
 from maxmargin.data.limits import parse_bytes
-from maxmargin.data.stream.blocks import BLOCK_BYTES, BlockSource
+from maxmargin.data.stream.blocks import BlockSource
 from maxmargin.losses.pointwise import LossSpec
 from maxmargin.models.labels import pack_classes
 from maxmargin.models.stream import StreamModel, StreamRegressionModel
@@ -37,13 +36,10 @@ from maxmargin.solvers.streaming.progress import SlowProgress, hardly_falls
 from maxmargin.solvers.streaming.rules import Rules
 from maxmargin.solvers.streaming.state import State
 from maxmargin.training.regression import RegressionPlan
+from maxmargin.training.stream_memory import cache_budget, dual_shares
 from maxmargin.training.stream_packing import Labels, Packing, Values
 from maxmargin.training.targets import class_factors
 
-SMALLEST_BLOCKS = 1 << 12
-LEAST_BLOCKS = 32  # that fit in the memory, where the source can be cut so
-UNDER_WAY = 6  # blocks in memory beside the cache: read, packed, waiting, visited
-OTHER_VECTORS = 3  # as long as w, for each problem: the best one, the mean, rounding errors
 ALPHA_TYPES = ("float64", "float32")
 
 
@@ -60,14 +56,17 @@ class StreamPlan:
     memory: int | float | str = "1GB"
     features: FeatureMap | None = None
     bias: float = 1.0
-    class_weight: Mapping | str | None = None
-    checkpoint: str | os.PathLike | None = None
+    class_weight: Mapping[Any, Any] | str | None = None
+    checkpoint: str | os.PathLike[str] | None = None
     checkpoint_every: float = 600.0
     alpha_dtype: str = "float64"
-    alpha_file: str | os.PathLike | None = None
+    alpha_file: str | os.PathLike[str] | None = None
     patient: bool = False
     options: Options = field(default_factory=Options)
     rules: Rules = field(default_factory=Rules)
+
+    other: ClassVar[str] = "LinearSVC"  # that does the same by other solvers
+    probability: ClassVar[bool] = False  # none is calibrated
 
     def __post_init__(self) -> None:
         positive("C", self.C)
@@ -109,15 +108,18 @@ class StreamRegressionPlan(StreamPlan):
     delta: float = 1.0
     non_crossing: bool = False
 
+    other: ClassVar[str] = "LinearSVR"
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.class_weight is not None:
             raise ValueError("class_weight is for classes; a regression has none")
 
     def specs(self) -> list[LossSpec]:
-        return self._regression().specs()
+        return self.regression().specs()
 
-    def _regression(self) -> RegressionPlan:
+    def regression(self) -> RegressionPlan:
+        """The same losses, as a regression in memory has them."""
         return RegressionPlan(
             loss=self.loss,
             epsilon=self.epsilon,
@@ -130,7 +132,7 @@ class StreamRegressionPlan(StreamPlan):
         own = super().parameters()
         del own["class_weight"]
         names = ("epsilon", "quantile", "delta", "non_crossing")
-        known = self._regression().parameters()
+        known = self.regression().parameters()
         return own | {name: known[name] for name in names}
 
 
@@ -147,25 +149,59 @@ class TrainedStream:
         moments = [moment for solution in self.solutions for moment in solution.history]
         return sorted(moments, key=lambda moment: moment.seconds)
 
+    def with_model(self, model: Any) -> TrainedStream:
+        """The same runs, with the model changed after them."""
+        return replace(self, model=model)
+
 
 def train_stream(source: BlockSource, plan: StreamPlan) -> TrainedStream:
     """Train on the rows of a source, whose labels (and weights) are in its blocks.
 
     Ctrl-C and `max_time` give the best model so far; its certificates say how good it is.
     """
+    run = solve_stream(source, plan, lambda stop: aim_of(source, plan, stop))
+    say_if_slow(run.solutions, plan.other, run.features)
+    return TrainedStream(stream_model(source, plan, run, run.solutions), run.solutions)
+
+
+@dataclass(frozen=True)
+class StreamRun:
+    """What the cached loops found: a solution of each problem, and the dual shares u."""
+
+    solutions: list[Solution]
+    shares: list[np.ndarray]
+    features: FeatureMap | None
+    classes: np.ndarray | None
+
+
+def solve_stream(
+    source: BlockSource,
+    plan: StreamPlan,
+    aim: Callable[[_core.Stop], Aim],
+    start: StreamRun | None = None,
+) -> StreamRun:
+    """Solves the problems of an aim; `start` is a run on the same problems with another C, whose
+    dual shares are used up."""
     check_source(source, plan.features)
     with catch_interrupts() as interrupts:
         stop = interrupts.new_stop(plan.options.max_time)
-        aim = aim_of(source, plan, stop)
-        features = plan.features.fitted(aim.labels.stats) if plan.features is not None else None
-        packing = Packing(source, features, plan.bias, aim.labels, aim.costs)
-        task = cached_loops.Task(source, packing.pack, packing.format, aim.positives, aim.losses)
+        to_do = aim(stop)
+        features = plan.features.fitted(to_do.labels.stats) if plan.features is not None else None
+        packing = Packing(source, features, plan.bias, to_do.labels, to_do.costs)
+        task = cached_loops.Task(
+            *(source, packing.pack, packing.format, to_do.positives, to_do.losses),
+            to_do.left_out,
+            to_do.folds,
+        )
         budget = cache_budget(source, task, plan)
-        shares = dual_shares(source.n, len(aim.losses), plan)
-        state = State.start(packing.format.width, aim.at_zero, shares)
+        known = None if start is None else start.shares
+        shares = known or dual_shares(source.n, len(to_do.losses), plan)
+        state = State.start(packing.format.width, to_do.at_zero, shares)
+        if start is not None:
+            state.begin_at([solution.w for solution in start.solutions])
         checkpoints = None
         if plan.checkpoint is not None:
-            identity = identity_of(source, plan, features, aim)
+            identity = identity_of(source, plan, features, to_do)
             promised = resume(plan.checkpoint, state, identity)
             if promised is not None:
                 packing.expect(promised, os.fspath(plan.checkpoint))
@@ -179,13 +215,11 @@ def train_stream(source: BlockSource, plan: StreamPlan) -> TrainedStream:
             rules=plan.rules,
         )
         settings = plan.options.settings(stop)
-        pool = _core.Pool(min(plan.options.threads or granted_cpus(), len(aim.losses)), stop)
-        solutions = cached_loops.solve(task, settings, options, state, pool)
+        threads = min(plan.options.threads or granted_cpus(), len(to_do.losses))
+        solutions = cached_loops.solve(task, settings, options, state, _core.Pool(threads, stop))
         if checkpoints is not None:
             checkpoints.write(state)
-    say_if_slow(solutions, "LinearSVR" if aim.classes is None else "LinearSVC", features)
-    model = _model(source, plan, features, aim.classes, solutions)
-    return TrainedStream(model, solutions)
+    return StreamRun(solutions, state.shares, features, to_do.classes)
 
 
 def say_if_slow(solutions: list[Solution], other: str, features: FeatureMap | None) -> None:
@@ -218,6 +252,8 @@ class Aim:
     positives: list[int]
     losses: list[LossSpec]
     at_zero: list[float]  # P of w = 0
+    left_out: np.ndarray | None = None  # bits by row: the folds that leave it out
+    folds: list[int] = field(default_factory=list)  # of each problem, if some rows are left out
 
     @property
     def classes(self) -> np.ndarray | None:
@@ -225,13 +261,19 @@ class Aim:
         return self.labels.classes if isinstance(self.labels, Labels) else None
 
 
-def aim_of(source: BlockSource, plan: StreamPlan, stop: _core.Stop) -> Aim:
-    """The problems of a plan, by what a source says of itself or by a pass over it."""
+def aim_of(
+    source: BlockSource, plan: StreamPlan, stop: _core.Stop, stats: Stats | None = None
+) -> Aim:
+    """The problems of a plan, by what a source says of itself or by a pass over it.
+
+    `stats` are those of an earlier pass.
+    """
     specs, features = plan.specs(), plan.features
     if isinstance(plan, StreamRegressionPlan):
-        values = Values.scanned(source, features, plan.C, specs, stop)
+        known = Values.known(source, features, plan.C, specs, stats)
+        values = known or Values.scanned(source, features, plan.C, specs, stop)
         return Aim(values, np.array([plan.C]), [0] * len(specs), specs, values.at_zero)
-    labels = Labels.known(source, features) or Labels.scanned(source, features, stop)
+    labels = Labels.known(source, features, stats) or Labels.scanned(source, features, stop)
     costs = plan.C * class_factors(labels.classes, labels.totals, plan.class_weight)
     positives = [1] if len(labels.classes) == 2 else list(range(len(labels.classes)))
     at_zero = float(costs @ labels.totals) * specs[0].margin_loss_at_zero
@@ -252,44 +294,6 @@ def check_source(source: BlockSource, features: FeatureMap | None) -> None:
         )
 
 
-# ---------------------------------------------------------------- memory
-
-
-def blocks_within(memory: int | float | str) -> int:
-    """How large blocks should be for a budget of memory."""
-    return max(SMALLEST_BLOCKS, min(BLOCK_BYTES, parse_bytes(memory) // LEAST_BLOCKS))
-
-
-def cache_budget(source: BlockSource, task: cached_loops.Task, plan: StreamPlan) -> int:
-    """What is left of the memory for cached rows."""
-    blocks = UNDER_WAY * source.largest_block
-    vectors = OTHER_VECTORS * 8 * task.format.width * len(task.positives)
-    index = 4 * source.n
-    left = plan.budget - blocks - vectors - index
-    if left < 0:
-        raise ValueError(
-            f"memory={plan.memory!r} is too small for {source.name}: the blocks under way take "
-            f"{blocks} bytes ({UNDER_WAY} of up to {source.largest_block}), vectors as long as w "
-            f"{vectors} and the index of its {source.n} rows {index}; allow at least "
-            f"{blocks + vectors + index} bytes, or convert the data with smaller blocks"
-        )
-    return left
-
-
-def dual_shares(n: int, problems: int, plan: StreamPlan) -> list[np.ndarray]:
-    """u = 0, in memory or in a file that is mapped."""
-    path, dtype = plan.alpha_file, np.dtype(plan.alpha_dtype)
-    if path is None:
-        return [np.zeros(n, dtype) for _ in range(problems)]
-    size = problems * n * dtype.itemsize
-    if os.path.exists(path) and os.path.getsize(path) not in (0, size):
-        raise DataError(
-            f"{os.fspath(path)}: has {os.path.getsize(path)} bytes, and dual variables of these "
-            f"rows take {size}: it is another file; delete it, or name another one"
-        )
-    return list(np.memmap(path, dtype, mode="w+", shape=(problems, n)))
-
-
 def identity_of(
     source: BlockSource, plan: StreamPlan, features: FeatureMap | None, aim: Aim
 ) -> dict[str, Any]:
@@ -304,13 +308,10 @@ def identity_of(
     }
 
 
-def _model(
-    source: BlockSource,
-    plan: StreamPlan,
-    features: FeatureMap | None,
-    classes: np.ndarray | None,
-    solutions: list[Solution],
+def stream_model(
+    source: BlockSource, plan: StreamPlan, run: StreamRun, solutions: list[Solution]
 ) -> StreamModel | StreamRegressionModel:
+    """The model of some solutions of a run."""
     intercept = plan.bias > 0
     d = len(solutions[0].w) - intercept
     if len(solutions) == 1:
@@ -327,10 +328,10 @@ def _model(
         "parameters": plan.parameters(),
         "feature_names": None if names is None else tuple(names),
         "index_base": source.index_base,
-        "features": features,
+        "features": run.features,
         "rows": source.kind,
         "d_in": source.d,
     }
-    if classes is None:
+    if run.classes is None:
         return StreamRegressionModel(**shared)
-    return StreamModel(classes=classes, **shared)
+    return StreamModel(classes=run.classes, **shared)

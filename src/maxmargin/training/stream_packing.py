@@ -16,9 +16,12 @@ from maxmargin.data.arrays import view
 from maxmargin.data.errors import DataError
 from maxmargin.data.features import FeatureMap, Stats
 from maxmargin.data.stream.blocks import Block, BlockSource, Strings
+from maxmargin.data.stream.known_metadata import KnownMetadata
 from maxmargin.losses.pointwise import LossSpec
 from maxmargin.solvers.streaming.checkpoint import RowsSeen
 from maxmargin.training.targets import check_classes
+
+SAME = 1e-9  # sums of weights that differ by less may be of the same weights, added otherwise
 
 
 @dataclass
@@ -34,11 +37,20 @@ class Labels:
         check_classes(self.classes[self.totals > 0], " among rows of positive weight")
 
     @classmethod
-    def known(cls, source: BlockSource, features: FeatureMap | None) -> Labels | None:
-        """What a row store says about itself, if that is enough: it saves a pass.
+    def known(
+        cls, source: BlockSource, features: FeatureMap | None, stats: Stats | None = None
+    ) -> Labels | None:
+        """What is in memory, or what a row store says about itself, if that is enough: it saves a
+        pass.
 
         The first pass over the rows tells whether it is true.
         """
+        if isinstance(source, KnownMetadata):
+            stats = stats or stats_of(source, features)
+            if stats is None:
+                return None
+            found, codes = np.unique(source.y, return_inverse=True)
+            return cls(found, np.bincount(codes, source.weights()), stats)
         summary: Any = getattr(source, "summary", None)
         description: Any = getattr(source, "description", None)
         if summary is None or "sample_weight" in description.columns:
@@ -95,6 +107,25 @@ class Values:
     stats: Stats
 
     @classmethod
+    def known(
+        cls,
+        source: BlockSource,
+        features: FeatureMap | None,
+        C: float,
+        losses: list[LossSpec],
+        stats: Stats | None,
+    ) -> Values | None:
+        """Of targets in memory, without a pass."""
+        if not isinstance(source, KnownMetadata):
+            return None
+        stats = stats or stats_of(source, features)
+        if stats is None:
+            return None
+        t, weight, pool = np.asarray(source.y, np.float64), source.weights(), _core.Pool(1)
+        at_zero = [spec.on_targets(t, C * weight, pool).at_zero for spec in losses]
+        return cls(np.array([weight.sum()]), at_zero, stats)
+
+    @classmethod
     def scanned(
         cls,
         source: BlockSource,
@@ -127,6 +158,12 @@ class Values:
     @property
     def described(self) -> str:
         return "weights of rows"
+
+
+def stats_of(source: BlockSource, features: FeatureMap | None) -> Stats | None:
+    """What maps have to know of the rows, where no pass is needed to know it."""
+    scans = features is not None and features.needs_stats and source.kind == "strings"
+    return None if scans else Stats(source.d)
 
 
 def values_of(block: Block, name: str) -> np.ndarray:
@@ -246,7 +283,8 @@ class Packing:
 
     def _count(self, block: Block, labels: np.ndarray, weights: np.ndarray) -> None:
         self._totals += self.labels.add_up(labels, weights)
-        if block.first + block.n == self.n and (self._totals != self.labels.totals).any():
+        ends = block.first + block.n == self.n
+        if ends and not np.allclose(self._totals, self.labels.totals, rtol=SAME, atol=0):
             raise DataError(
                 f"{self.name}: the {self.labels.described} add up to "
                 f"{self._totals.tolist()}; expected {self.labels.totals.tolist()}, as its summary "

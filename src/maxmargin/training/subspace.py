@@ -19,10 +19,10 @@ from maxmargin.losses.table import losses_for
 from maxmargin.models.sparse_kernel import SparseKernelModel
 from maxmargin.parameters import one_of, positive
 from maxmargin.problem import Clock, Solution
+from maxmargin.solvers.common.start import Start
 from maxmargin.solvers.kernel.coding import coding_of
 from maxmargin.solvers.subspace.subspace_pursuit import Stage
 from maxmargin.training.calibration import method_of
-from maxmargin.training.choice import Start
 from maxmargin.training.fit import LinearPlan, Trained
 from maxmargin.training.linear import calibrated
 from maxmargin.training.scores import Measure, cut
@@ -42,7 +42,7 @@ class SparseKernelPlan(SpanPlan):
     k: int | float | None = None
     pos_label: Any = None
     delta: float | None = None
-    class_weight: Mapping | str | None = None
+    class_weight: Mapping[Any, Any] | str | None = None
     probability: bool | str = False
 
     kept: ClassVar[tuple[str, ...]] = (
@@ -83,7 +83,7 @@ class SparseKernelPlan(SpanPlan):
         return super().parameters(stage, gamma) | {"pos_label": label}
 
 
-def train(X, y: np.ndarray, plan: SparseKernelPlan, sample_weight: Any = None) -> TrainedSpan:
+def train(X: Any, y: np.ndarray, plan: SparseKernelPlan, sample_weight: Any = None) -> TrainedSpan:
     """Trains on finite rows X (dense or CSR) with labels y and weights of rows.
 
     Ctrl-C and `max_time` give the best model so far; its certificates say how good it is.

@@ -68,10 +68,10 @@ class Labels:
 def labels_of(
     y: np.ndarray,
     sample_weight: Any = None,
-    class_weight: Mapping | str | None = None,
+    class_weight: Mapping[Any, Any] | str | None = None,
 ) -> Labels:
     """Classes, codes and weights of rows, of which two classes must weigh something."""
-    classes = np.unique(y)
+    classes = classes_in(y)
     check_classes(classes)
     codes = codes_of(y, classes)
     weight = checked_weights(sample_weight, len(codes))
@@ -134,6 +134,15 @@ def check_classes(classes: np.ndarray, where: str = "") -> None:
     raise ValueError(f"y has {found}; training needs at least two classes")
 
 
+def classes_in(y: np.ndarray) -> np.ndarray:
+    """``np.unique(y)``; of two classes of numbers without sorting or hashing all rows."""
+    if y.dtype.kind in "biuf" and len(y) > 0:
+        others = y[y != y[0]]
+        if len(others) > 0 and (others == others[0]).all():
+            return np.sort(np.array([y[0], others[0]], dtype=y.dtype))
+    return np.unique(y)
+
+
 def codes_of(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """The place of each label among the classes; faster than the inverse that unique gives."""
     return (y == classes[1]).astype(np.intp) if len(classes) == 2 else np.searchsorted(classes, y)
@@ -162,7 +171,7 @@ def checked_weights(sample_weight: Any, n: int) -> np.ndarray | None:
 
 
 def class_factors(
-    classes: np.ndarray, total: np.ndarray, class_weight: Mapping | str | None
+    classes: np.ndarray, total: np.ndarray, class_weight: Mapping[Any, Any] | str | None
 ) -> np.ndarray:
     """What the rows of each class count for, given the sum of the weights of each."""
     if class_weight is None:

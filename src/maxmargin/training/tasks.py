@@ -62,6 +62,10 @@ class Task(ABC):
     def train(self, X: Any, starts: Any) -> Any:
         """The model of one point, with where the next can start."""
 
+    def paths(self, X: Any, tests: Sequence[np.ndarray]) -> Any:
+        """What trains the folds along C, one for each; None where each fold is for itself."""
+        return None
+
     def scoring(self, axis: str | None) -> Any:
         """What is judged by unless told: a name, or a function of rows held out."""
         return "accuracy"
@@ -176,7 +180,7 @@ class OfOrder(Task):
     """Labels that have an order, by the mean number of places they are off."""
 
     plan: LinearPlan
-    order: Sequence | None = None
+    order: Sequence[Any] | None = None
 
     def train(self, X: Any, starts: Any) -> Any:
         return scores.train_ordinal(X, self.y, along_C(self.plan), self.order, self.weight, starts)
