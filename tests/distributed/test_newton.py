@@ -13,7 +13,8 @@ import scipy.sparse as sp
 
 import maxmargin
 from maxmargin import data
-from maxmargin.distributed import LinearSVC, LinearSVR, newton, parts
+from maxmargin.distributed import LinearSVC, LinearSVR, losses, newton, parts
+from maxmargin.distributed.cluster import Cluster
 from maxmargin.distributed.losses import ClassTask
 from maxmargin.distributed.parts import Layout, Order, Part, Step
 from maxmargin.losses.pointwise import LossSpec
@@ -88,23 +89,53 @@ def test_the_same_parts_give_the_same_answer(client, rows):
     np.testing.assert_allclose(fits[0].coef_, fits[1].coef_, rtol=1e-9)
 
 
-@pytest.mark.parametrize("at", [0, 2, 4])
-def test_a_worker_killed_in_mid_fit_changes_no_certificate(rows, at, tmp_path):
+@pytest.fixture(scope="module")
+def mortal(rows, tmp_path_factory):
+    """A client whose workers may be killed, and files of rows."""
     X, y = rows[0], np.where(rows[1] > 0, 1.0, -1.0)
-    paths = [str(tmp_path / f"{k}.parquet") for k in range(4)]
+    paths = [str(tmp_path_factory.mktemp("parts") / f"{k}.parquet") for k in range(4)]
     for k, path in enumerate(paths):
         data.save(data.Dataset(X[k::4], y[k::4]), path)
-    killed = []
+    with start_cluster() as cluster, distributed.Client(cluster) as client:
+        yield client, paths
 
-    def kill(step):
-        if step.iteration == at and not killed:
-            killed.append(holder(own)[0])
-            os.kill(holder(own)[1], signal.SIGKILL)
 
-    with start_cluster() as cluster, distributed.Client(cluster) as own:
-        whole = LinearSVC(C=10.0, tol=1e-6, solver="newton", client=own).fit(paths)
-        model = LinearSVC(C=10.0, tol=1e-6, solver="newton", client=own, callback=kill).fit(paths)
-    assert killed and whole.n_iter_ > 4
+@pytest.fixture(scope="module")
+def undisturbed(mortal):
+    client, paths = mortal
+    options = {"C": 10.0, "tol": 1e-6, "client": client}
+    return {solver: LinearSVC(solver=solver, **options).fit(paths) for solver in ("newton", "ocas")}
+
+
+@pytest.mark.parametrize(
+    ("solver", "phase"),
+    [
+        ("newton", newton.every_row),
+        ("newton", newton.sums_of),
+        ("newton", newton.slopes_along),
+        ("newton", parts.touch),
+        ("ocas", losses.summarise_line),
+        ("ocas", parts.touch),
+    ],
+)
+def test_a_worker_killed_in_any_phase_changes_no_certificate(
+    mortal, undisturbed, monkeypatch, solver, phase
+):
+    client, paths = mortal
+    client.wait_for_workers(2)
+    run, met, killed = Cluster.run, [], []
+
+    def kill(self, sent, *arguments):
+        met.extend([sent[0].job] if sent[0].job is phase else [])
+        if not killed and (len(met) == 2 or (phase in (newton.every_row, parts.touch) and met)):
+            killed.append(holder(client))
+            os.kill(killed[0][1], signal.SIGKILL)
+        return run(self, sent, *arguments)
+
+    monkeypatch.setattr(Cluster, "run", kill)
+    model = LinearSVC(C=10.0, tol=1e-6, solver=solver, client=client).fit(paths)
+    whole = undisturbed[solver]
+    assert killed
     assert model.certificate_.status is Status.OPTIMAL
     assert model.n_iter_ == whole.n_iter_
     assert model.certificate_.primal == pytest.approx(whole.certificate_.primal, rel=1e-9)
@@ -140,7 +171,7 @@ def order_at(task, w, tag=0, **options):
 
 
 def done(part, order, w):
-    return parts.work([part], order, None, True, w)
+    return parts.work([part], 1, order, None, True, w)
 
 
 def test_a_part_that_forgot_its_multipliers_makes_them_again(hinge_part):
@@ -181,3 +212,11 @@ def test_a_step_ends_where_the_slope_is_small_or_between_the_places_asked(at):
 def test_no_step_where_the_line_does_not_fall():
     ks = np.array(newton.PLACES)
     assert newton.root(ks, 1.0 + ks, 0.0) == 0.0
+
+
+@pytest.mark.filterwarnings("error")
+def test_sums_of_parts_that_are_not_finite_are_left_to_the_solver():
+    """numpy warned of them, before the solver refused the features in a sentence."""
+    huge = np.array([np.inf]), np.array([1e308])
+    total = parts.sum_up([huge, (-huge[0], huge[1])])
+    assert np.isnan(total[0]) and np.isinf(total[1])

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from types import SimpleNamespace
 
 import dask.array as da
 import numpy as np
 import pytest
 
 import maxmargin
-from maxmargin.distributed import MeasureSVC, RankSVM
+from maxmargin import _core
+from maxmargin.distributed import MeasureSVC, RankSVM, cluster
+from maxmargin.distributed.gathering import RemoteRows
+from maxmargin.distributed.sources import sources_of
+from maxmargin.distributed.training import fitting
+from maxmargin.losses import Hinge
+from maxmargin.solvers.linear import bundle
 
 
 def queries(n=1200, d=6, size=10, seed=0):
@@ -94,5 +101,30 @@ def test_saved_rankings_and_measures_load_as_local_estimators(client, tmp_path):
 
 def test_nothing_to_rank_is_refused(client):
     X, _, qid = queries(100)
-    with pytest.raises(ValueError, match="nothing to rank"):
+    with pytest.raises(ValueError, match="nothing to rank: no two of the 100 rows"):
         RankSVM(client=client).fit(*cut(X, np.ones(100), qid, size=50))
+
+
+@pytest.mark.parametrize("size, is_fresh", [(1.0, False), (1e9, True)])
+def test_after_a_stop_predictions_that_may_have_drifted_are_gathered_once_more(
+    client, size, is_fresh, monkeypatch
+):
+    seen, wait = set(), cluster.wait
+
+    def flag_first(futures, timeout):
+        """Every answer takes two looks, so that the flag is seen before it."""
+        known = futures[0] in seen
+        seen.add(futures[0])
+        return wait(futures, timeout) if known else SimpleNamespace(done=())
+
+    monkeypatch.setattr(cluster, "wait", flag_first)
+    X, y, _ = queries(60)
+    stop, w = _core.Stop(), np.full(6, 0.01)
+    with fitting(client, list(sources_of(*cut(size * X, y, size=30))), None) as fit:
+        rows = RemoteRows(fit).rows(0.0, 1, stop)
+        stop.interrupt()
+        loss, p = Hinge(np.where(y > 1, 1.0, -1.0), 1.0, _core.Pool(1)), size * X @ w
+        drifted = bundle.Point(w, 1.001 * p, 1.0, float(w @ w), steps=1000)
+        P = bundle.exact_primal(rows, loss, drifted)
+    fresh = 0.5 * drifted.w_squared + loss.value(p)
+    assert np.isclose(P, fresh, rtol=1e-9, atol=0) == is_fresh

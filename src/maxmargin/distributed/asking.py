@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,3 +26,10 @@ def ask_once(function: Callable[..., Any], part: Any, *arguments: Any) -> Any:
         return function(part, *arguments)
     except CERTAIN as error:
         return Unusable(part.number, error)
+
+
+def ask_each(
+    held: Sequence[Any], threads: int, function: Callable[..., Any], *arguments: Any
+) -> dict[int, Any]:
+    """The same of parts that one worker holds, by their numbers."""
+    return {part.number: ask_once(function, part, *arguments) for part in held}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -24,7 +25,7 @@ class OnCluster(Machine):
     """Rows on the workers of a Dask cluster; comes before the local class."""
 
     client: Any = None
-    read_options: dict | None = None
+    read_options: dict[str, Any] | None = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X: a dask array or dataframe, a list of delayed objects, or a list of files.
@@ -47,8 +48,13 @@ class OnCluster(Machine):
             return self._finish(self._train_on(fit, plan), fit)
 
     def _train_on(self, fit: Fit, plan: Any) -> Trained:
-        """What is made of rows on the workers."""
-        raise NotImplementedError
+        """What is made of rows on the workers; here by a loss that must see all predictions.
+
+        These are gathered, n numbers to the driver and back each iteration, and what is known of
+        the rows once.
+        """
+        self.gathers_predictions_ = True
+        return self._train(_gathered(RemoteRows(fit)), fit.with_time_left(plan))
 
     def _sources(self, X: Any, y: Any, sample_weight: Any, qid: Any = None) -> list[Source]:
         made = getattr(self, "features", None) is not None
@@ -106,8 +112,12 @@ class OnCluster(Machine):
         features = getattr(model, "features", None)
         sources = self._sources(X, y, sample_weight, qid)
         with fitting(self.client, sources, None, features) as fit:
-            rows = RemoteRows(fit)
-            scores = np.column_stack([rows @ w for w in model.coef])
-            y, weight, qid = (rows.column(name) for name in ("y", "weight", "qid"))
+            given = _gathered(RemoteRows(fit))
+            scores = np.column_stack([given.X @ w for w in model.coef])
         scores = scores + getattr(model, "intercept", 0.0)
-        return Given(scores if len(model.coef) > 1 else scores[:, 0], y, weight, qid)
+        return replace(given, X=scores if len(model.coef) > 1 else scores[:, 0])
+
+
+def _gathered(rows: RemoteRows) -> Given:
+    """Rows that stay where they are, and what is known of them, which comes here."""
+    return Given(rows, rows.column("y"), rows.column("weight"), rows.column("qid"))

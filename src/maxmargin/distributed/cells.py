@@ -26,7 +26,7 @@ from maxmargin.distributed.parts import Layout, Part
 from maxmargin.distributed.training import Fit, blaming
 from maxmargin.models.cells import Cell
 from maxmargin.problem import Clock, Status
-from maxmargin.solvers.common.run import Interrupts
+from maxmargin.solvers.common.run import BY_CALLBACK, Interrupts, ended_by
 from maxmargin.solvers.kernel.cells import SAMPLE, CellTree, cut, graft
 from maxmargin.solvers.kernel.certificate import KernelCertificate
 from maxmargin.solvers.kernel.coding import coding_of
@@ -120,7 +120,6 @@ class _Training:
         self.known = self._submit(carry, (coarse, task))
         self.regions: list[Region | None] = [None] * coarse.n_cells
         self.done = self.rows = self.constant = 0
-        self.called_off = False
 
     def _submit(self, function: Any, *arguments: Any) -> Any:
         key = f"maxmargin-{function.__name__}-{uuid.uuid4().hex}"
@@ -152,8 +151,7 @@ class _Training:
                 (region,) = self.cluster.fetch([future])
                 self.regions[futures[future]] = region
                 if self._tell(region, len(waiting)):
-                    self.called_off = True
-                    self.stop.interrupt()
+                    self.stop.interrupt(BY_CALLBACK)
             if not finished:
                 time.sleep(POLL)
         for future in waiting:
@@ -172,10 +170,7 @@ class _Training:
         plan, known = self.task.plan, np.flatnonzero(weights)
         known = known if len(known) else np.array([0])
         d, k = self.task.layout.d, len(known)
-        timed = self.stop.reason.name == "time"
-        status = Status.MAX_TIME if timed else Status.INTERRUPTED
-        status = Status.CALLBACK if self.called_off else status
-        status = status if k > 1 else Status.OPTIMAL
+        status = ended_by(self.stop) if k > 1 else Status.OPTIMAL
         coding = coding_of(max(k, 2), plan.multi_class)
         problems = coding.labels(np.arange(k)) if k > 1 else []
         primal = float(plan.C) * sum(float(weights[known[y != 0]].sum()) for y in problems)

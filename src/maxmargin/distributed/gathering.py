@@ -16,7 +16,8 @@ from maxmargin.distributed.rows import GatheredRows
 from maxmargin.distributed.training import Fit, blaming
 from maxmargin.problem import Settings, Solution
 from maxmargin.solvers.common.run import Interrupts
-from maxmargin.training.choice import CLUSTER, SOLVERS, Start
+from maxmargin.solvers.common.start import Start
+from maxmargin.solvers.table import CLUSTER, SOLVERS
 from maxmargin.training.fit import LinearPlan, MakeLoss
 
 

@@ -46,8 +46,9 @@ class KernelSVC(_InCells, local.KernelSVC):
 
     Parameters
     ----------
-    C, kernel, gamma, degree, coef0, stopping, working_set, n_neighbors, cold_start, multi_class,
-    class_weight, tol, max_iter, random_state
+    C, kernel, gamma, degree, coef0, stopping, working_set, n_neighbors, cold_start
+        As in `maxmargin.KernelSVC`.
+    multi_class, class_weight, tol, max_iter, random_state
         As in `maxmargin.KernelSVC`.
     cells : int
         The most rows of a cell, 2000 say. There is no `cell_overlap`.

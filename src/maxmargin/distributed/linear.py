@@ -17,7 +17,7 @@ from maxmargin.distributed.training import (
 from maxmargin.estimators import linear as local
 from maxmargin.estimators.base import parameters
 from maxmargin.parameters import one_of
-from maxmargin.training.choice import Start
+from maxmargin.solvers.common.start import Start
 from maxmargin.training.fit import LinearPlan, Trained
 from maxmargin.training.linear import linear_model
 
@@ -34,7 +34,8 @@ class LinearSVC(OnCluster, local.LinearSVC):
 
     Parameters
     ----------
-    C, tol, max_iter, max_time, fit_intercept, intercept_scaling, class_weight, warm_start,
+    C, tol, max_iter, max_time, fit_intercept, intercept_scaling, class_weight, warm_start
+        As in `maxmargin.LinearSVC`.
     verbose, callback
         As in `maxmargin.LinearSVC`.
     solver : {"auto", "newton", "ocas", "cpa"}
@@ -54,8 +55,9 @@ class LinearSVC(OnCluster, local.LinearSVC):
 
     Attributes
     ----------
-    coef_, intercept_, classes_, n_features_in_, n_iter_, certificate_, certificates_, history_,
-    solver_
+    coef_, intercept_, classes_, n_features_in_, n_iter_, certificate_, certificates_
+        As in `maxmargin.LinearSVC`.
+    history_, solver_
         As in `maxmargin.LinearSVC`.
     n_samples_, n_partitions_ : int
         Rows, and the partitions they lay in.

@@ -80,6 +80,10 @@ class SummedLoss:
         """R alone, which is never negative but for rounding."""
         return max(self.evaluate(p)[0], 0.0)
 
+    def known_subgradient(self) -> Subgradient | None:
+        """None: the next plane touches the loss a little further."""
+        return None
+
 
 class DaskKinks(SummedLoss):
     """A piecewise linear loss of all parts."""
@@ -93,9 +97,6 @@ class DaskKinks(SummedLoss):
             return self.rows.each(summarise_line, p, dp, **options)
 
         return kink_parts.search(ask, A0, B0)
-
-    def known_subgradient(self) -> None:
-        """The search looks at slopes only."""
 
 
 def pointwise_loss(rows: DaskRows, spec: LossSpec, at_zero: float) -> SummedLoss:
@@ -185,10 +186,6 @@ class DaskSearched(SummedLoss):
             self._step = best.k
             self._end = self.rows.axpby(1.0, p, best.k, dp)
         return best.k, best.R
-
-    def known_subgradient(self) -> Subgradient | None:
-        """None: the next plane touches the loss a little further."""
-        return None
 
 
 class DaskRanks(DaskSearched):

@@ -5,12 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from maxmargin.distributed.base import OnCluster
-from maxmargin.distributed.gathering import RemoteRows
-from maxmargin.distributed.training import Fit
 from maxmargin.estimators import measure as local
 from maxmargin.estimators.base import parameters
-from maxmargin.training.fit import LinearPlan, Trained
-from maxmargin.training.scores import train_measure
 
 
 @parameters
@@ -26,7 +22,8 @@ class MeasureSVC(OnCluster, local.MeasureSVC):
 
     Parameters
     ----------
-    measure, C, beta, k, solver, tol, max_iter, max_time, fit_intercept, intercept_scaling,
+    measure, C, beta, k, solver, tol, max_iter, max_time, fit_intercept, intercept_scaling
+        As in `maxmargin.MeasureSVC`.
     class_weight, warm_start, verbose, callback
         As in `maxmargin.MeasureSVC`.
     n_jobs, client, read_options
@@ -41,15 +38,6 @@ class MeasureSVC(OnCluster, local.MeasureSVC):
     gathers_predictions_ : bool
         True.
     """
-
-    gathers_predictions_ = True
-
-    def _train_on(self, fit: Fit, plan: LinearPlan) -> Trained:
-        rows = RemoteRows(fit)
-        y, weight = rows.column("y"), rows.column("weight")
-        assert y is not None
-        left = fit.with_time_left(plan)
-        return train_measure(rows, y, left, self._measure(), weight, self._starts())
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The measure itself; gathers scores and labels."""

@@ -7,13 +7,9 @@ from typing import Any
 import numpy as np
 
 from maxmargin.distributed.base import OnCluster
-from maxmargin.distributed.gathering import RemoteRows
-from maxmargin.distributed.training import Fit
 from maxmargin.estimators import ordinal as local
 from maxmargin.estimators.base import parameters
 from maxmargin.models.ordinal import places_of
-from maxmargin.training.fit import LinearPlan, Trained
-from maxmargin.training.scores import train_ordinal
 
 
 @parameters
@@ -43,15 +39,6 @@ class OrdinalSVC(OnCluster, local.OrdinalSVC):
     gathers_predictions_ : bool
         True.
     """
-
-    gathers_predictions_ = True
-
-    def _train_on(self, fit: Fit, plan: LinearPlan) -> Trained:
-        rows = RemoteRows(fit)
-        y, weight = rows.column("y"), rows.column("weight")
-        assert y is not None
-        left = fit.with_time_left(plan)
-        return train_ordinal(rows, y, left, self.order, weight, self._starts())
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of rows labelled rightly; of rows on workers the scores come here."""

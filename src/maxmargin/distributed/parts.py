@@ -8,6 +8,7 @@ was spilled to disk, moved, or read anew on another worker has forgotten them an
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from maxmargin.data.dataset import Dataset
 from maxmargin.data.stream.blocks import Strings
 from maxmargin.distributed.asking import Unusable
 from maxmargin.distributed.errors import dask_modules
+from maxmargin.distributed.sums import Found, sum_up
 
 
 @dataclass(frozen=True)
@@ -38,15 +40,6 @@ class Layout:
     @property
     def width(self) -> int:
         return self.d + (1 if self.bias else 0)
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a task found on the parts of one worker: the sum of their results, or each by its
-    number. `forgotten` are parts that do not have the vectors the task needs."""
-
-    results: Any
-    forgotten: frozenset[int] = frozenset()
 
 
 class PartFailed(Exception):
@@ -89,6 +82,7 @@ class Part:
     def _forget(self) -> None:
         self._views: dict[Layout, Any] = {}
         self._memories: dict[str, Memory] = {}
+        self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
         return {"data": self.data, "number": self.number}
@@ -123,9 +117,10 @@ class Part:
         return made_rows(self.columns(layout), layout.features, layout.bias, pool)
 
     def memory(self, task: Task) -> Memory:
-        if task.key not in self._memories:
-            self._memories[task.key] = Memory(self, task)
-        return self._memories[task.key]
+        with self._lock:
+            if task.key not in self._memories:
+                self._memories[task.key] = Memory(self, task)
+            return self._memories[task.key]
 
     def end(self, key: str) -> None:
         """Forgets all about a problem."""
@@ -156,7 +151,7 @@ class Memory:
     """
 
     def __init__(self, part: Part, task: Task) -> None:
-        self._part, self._layout = part, task.layout
+        self._part, self._layout, self.lock = part, task.layout, threading.Lock()
         self.rows = part.rows(task.layout)
         self.loss = task.loss(part, self.rows)
         self.vectors: dict[int, np.ndarray] = {}
@@ -224,12 +219,13 @@ FORGOTTEN = object()  # what a job gives where the part lacks what it builds on
 
 def work(
     held: Sequence[Part | Unusable],
+    threads: int,
     order: Order,
     pieces: Sequence[np.ndarray] | None,
     total: bool,
     *ws: np.ndarray | None,
 ) -> Found:
-    """The task that workers run, on all parts they hold, on as many threads as they have.
+    """What workers do, on all parts they hold, on so many threads.
 
     `pieces` are the parts' shares of a vector that the driver has. Sums go by the order of parts.
     """
@@ -244,11 +240,22 @@ def work(
         except Exception as error:
             raise PartFailed(part.number, error) from error
 
-    numbers, threads = [part.number for part in held], min(_threads_here(), len(held))
+    numbers, threads = [part.number for part in held], min(threads, len(held))
     if threads == 1:
         return _gather(zip(numbers, map(one, range(len(held)))), total)
     with ThreadPoolExecutor(threads) as executor:
         return _gather(zip(numbers, executor.map(one, range(len(held)))), total)
+
+
+def work_in_task(
+    held: Sequence[Part | Unusable],
+    order: Order,
+    pieces: Sequence[np.ndarray] | None,
+    total: bool,
+    *ws: np.ndarray | None,
+) -> Found:
+    """`work` on as many threads as the worker of the task has."""
+    return work(held, _threads_here(), order, pieces, total, *ws)
 
 
 def _gather(results: Iterable[tuple[int, Any]], total: bool) -> Found:
@@ -270,15 +277,16 @@ def _work_on(
     part: Part, order: Order, piece: np.ndarray | None, ws: Sequence[np.ndarray | None]
 ) -> Any:
     memory = part.memory(order.task)
-    if not memory.carry_out(order.program, ws):
-        return FORGOTTEN
-    found = [memory.vectors.get(tag) for tag in order.needs]
-    if any(vector is None for vector in found):
-        return FORGOTTEN
-    given = found if piece is None else [*found, piece]
-    result = order.job(memory, *given, **order.options)
-    memory.keep(order.keep)
-    return result
+    with memory.lock:  # a call whose answer was lost may still be under way
+        if not memory.carry_out(order.program, ws):
+            return FORGOTTEN
+        found = [memory.vectors.get(tag) for tag in order.needs]
+        if any(vector is None for vector in found):
+            return FORGOTTEN
+        given = found if piece is None else [*found, piece]
+        result = order.job(memory, *given, **order.options)
+        memory.keep(order.keep)
+        return result
 
 
 def _threads_here() -> int:
@@ -294,26 +302,6 @@ def end(held: Sequence[Part], key: str) -> None:
     """Forgets a problem that is solved."""
     for part in held:
         part.end(key)
-
-
-def add(*found: Found) -> Found:
-    """What tasks on several workers found, as that of one: sums in the order given."""
-    forgotten = frozenset().union(*(each.forgotten for each in found))
-    results = [each.results for each in found if each.results is not None]
-    if results and isinstance(results[0], dict):
-        return Found({k: v for each in results for k, v in each.items()}, forgotten)
-    return Found(sum_up(results), forgotten)
-
-
-def sum_up(results: Sequence[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...] | None:
-    """The sum of tuples of arrays, in the order given; None of none."""
-    if not results:
-        return None
-    total = tuple(np.array(array, dtype=np.float64) for array in results[0])
-    for result in results[1:]:
-        for sums, array in zip(total, result):
-            sums += array
-    return total
 
 
 # ------------------------------------------------------------------------------------------- jobs

@@ -28,7 +28,9 @@ def is_distributed(X: Any) -> bool:
     )
 
 
-def lazily(model: Any, method: str, X: Any, columns: int, dtype: Any, reading: dict) -> Any:
+def lazily(
+    model: Any, method: str, X: Any, columns: int, dtype: Any, reading: dict[str, Any]
+) -> Any:
     """``model.method(X)``: a dask array for dask arrays and dataframes, else a list of delayed.
 
     `columns` is the number of columns of what the method gives, 0 for one number per row.
@@ -110,7 +112,7 @@ def _are_paths(X: Any) -> bool:
     return not isinstance(X, str) and all(isinstance(item, (str, os.PathLike)) for item in X)
 
 
-def _rows_of_file(arguments: tuple, model: Any) -> Any:
+def _rows_of_file(arguments: tuple[Any, ...], model: Any) -> Any:
     if model.encoder is not None:
         from maxmargin.data.encoding.reading import open_for
 

@@ -6,9 +6,9 @@ import warnings
 from typing import Any, Self
 
 from maxmargin.data.features import feature_map
+from maxmargin.data.limits import spell_bytes
 from maxmargin.distributed import describe
 from maxmargin.distributed.base import OnCluster
-from maxmargin.distributed.gathering import RemoteRows
 from maxmargin.distributed.training import Fit, blaming, fitting, solve_ranking
 from maxmargin.estimators import rank as local
 from maxmargin.estimators.base import parameters
@@ -16,7 +16,7 @@ from maxmargin.metrics import pairwise_accuracy
 from maxmargin.models.ranking import RankModel
 from maxmargin.problem import callers_line
 from maxmargin.training.fit import LinearPlan, Trained
-from maxmargin.training.scores import train_ranking, trained_scores
+from maxmargin.training.scores import trained_scores
 
 
 @parameters
@@ -72,24 +72,20 @@ class RankSVM(OnCluster, local.RankSVM):
         return pairwise_accuracy(given.y, given.X, qid=given.qid, sample_weight=given.weight)
 
     def _train_on(self, fit: Fit, plan: LinearPlan) -> Trained:
-        starts = self._starts()
         with blaming(fit.cluster):
             found = fit.cluster.ask(describe.queries_of)
         across = describe.crossing(found)
-        self.gathers_predictions_ = across > 0
         if not across:
+            self.gathers_predictions_, starts = False, self._starts()
             fits = starts is not None and len(starts[0].w) == fit.shape.d
             solution = solve_ranking(fit, plan, starts[0].w if fits else None)
             return trained_scores(RankModel, [solution], plan)
         if all(queries.ids is not None for queries in found):
             warnings.warn(
                 f"{across} queries have rows in more than one partition, so all predictions are "
-                f"gathered, {8e-6 * fit.shape.n:.3g} MB an iteration: cut the data where queries "
-                "end and they stay on the workers",
+                f"gathered, {spell_bytes(8.0 * fit.shape.n)} an iteration: cut the data where "
+                "queries end and they stay on the workers",
                 UserWarning,
                 stacklevel=callers_line(),
             )
-        rows = RemoteRows(fit)
-        y, qid, weight = (rows.column(name) for name in ("y", "qid", "weight"))
-        assert y is not None
-        return train_ranking(rows, y, fit.with_time_left(plan), qid, weight, starts)
+        return super()._train_on(fit, plan)

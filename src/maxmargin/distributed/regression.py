@@ -12,7 +12,7 @@ from maxmargin.distributed.base import OnCluster
 from maxmargin.distributed.training import Fit, check_on_cluster, solve_values, solver_of
 from maxmargin.estimators import regression as local
 from maxmargin.estimators.base import parameters
-from maxmargin.training.choice import Start
+from maxmargin.solvers.common.start import Start
 from maxmargin.training.fit import Trained
 from maxmargin.training.regression import RegressionPlan, regression_model
 
@@ -28,7 +28,8 @@ class LinearSVR(OnCluster, local.LinearSVR):
 
     Parameters
     ----------
-    C, loss, epsilon, quantile, delta, non_crossing, tol, max_iter, max_time, fit_intercept,
+    C, loss, epsilon, quantile, delta, non_crossing, tol, max_iter, max_time, fit_intercept
+        As in `maxmargin.LinearSVR`.
     intercept_scaling, warm_start, verbose, callback
         As in `maxmargin.LinearSVR`.
     solver : {"auto", "newton", "ocas", "cpa"}

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import copy
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -81,11 +82,11 @@ class DaskRows:
     ) -> Any:
         tags, size = tuple(vector.tag for vector in needs), entries or self.width
 
-        def order(steps, ws, options) -> tuple[Order, list]:
+        def order(steps: Any, ws: Any, options: Any) -> tuple[Order, list[Any]]:
             made = Order(self.task, job, tags, tuple(steps), self._vectors.alive(), options, size)
             return made, ws
 
-        def again() -> tuple[Order, list]:
+        def again() -> tuple[Order, list[Any]]:
             steps, ws = self._vectors.from_scratch(needs)
             return order(steps, ws, options | (once_forgotten or {}))
 
@@ -101,7 +102,7 @@ class PlainTask:
     def __init__(self, layout: Layout) -> None:
         self.key, self.layout = uuid.uuid4().hex, layout
 
-    def loss(self, part, rows) -> None:
+    def loss(self, part: Any, rows: Any) -> None:
         return None
 
 
@@ -115,6 +116,13 @@ class GatheredRows:
         self.n, self.width, self.pool = self._rows.n, self._rows.width, self._rows.pool
         self.key = self._rows.task.key
         self._cuts = np.cumsum(sizes)[:-1]
+
+    def with_pool(self, pool: Any) -> GatheredRows:
+        """The same rows in rounds that no stop flag ends."""
+        rows = copy.copy(self)
+        rows._rows = copy.copy(self._rows)
+        rows._rows.stop, rows.pool = None, pool
+        return rows
 
     def zeros(self) -> np.ndarray:
         return np.zeros(self.n)

@@ -36,10 +36,17 @@ from maxmargin.distributed.rows import DaskRows
 from maxmargin.distributed.sources import Source
 from maxmargin.losses.pointwise import LossSpec
 from maxmargin.problem import Clock, Solution, Status
-from maxmargin.solvers.common.run import Interrupts, RowsLost, Stopped, catch_interrupts
+from maxmargin.solvers.common.run import (
+    BY_CALLBACK,
+    Interrupts,
+    RowsLost,
+    Stopped,
+    catch_interrupts,
+)
 from maxmargin.solvers.linear import bundle
+from maxmargin.solvers.table import CLUSTER
 from maxmargin.training.calibration import method_of
-from maxmargin.training.choice import CLUSTER, check_solver, check_width, pick_elsewhere
+from maxmargin.training.choice import check_solver, check_width, pick_elsewhere
 from maxmargin.training.fit import LinearPlan, in_threads
 from maxmargin.training.regression import RegressionPlan
 from maxmargin.training.targets import class_factors
@@ -222,7 +229,7 @@ def solve_classes(
         if fit.failure is None:
             fit.cluster.end(task.key)
         if solution.certificate.status is Status.CALLBACK:
-            fit.interrupts.interrupt()
+            fit.interrupts.interrupt(BY_CALLBACK)
         return solution
 
     return labels, in_threads(one, len(positives), side_by_side)
@@ -249,7 +256,7 @@ def solve_values(
         if fit.failure is None:
             fit.cluster.end(task.key)
         if solution.certificate.status is Status.CALLBACK:
-            fit.interrupts.interrupt()
+            fit.interrupts.interrupt(BY_CALLBACK)
         return solution
 
     return in_threads(one, len(specs), side_by_side)
@@ -262,8 +269,8 @@ def solve_ranking(fit: Fit, plan: LinearPlan, w0: np.ndarray | None) -> Solution
         N, Q, pairs = np.sum(fit.cluster.ask(pairs_of, layout), axis=0)
     if Q == 0:
         raise ValueError(
-            "there is nothing to rank: no two rows of positive weight within any one query have "
-            "different targets; expected at least one such pair"
+            f"there is nothing to rank: no two of the {fit.shape.n} rows have different targets "
+            "and positive weights within any one query; expected at least one such pair"
         )
     task = RankTask(uuid.uuid4().hex, layout, float(plan.C * N / Q))
     stop = fit.new_stop()
