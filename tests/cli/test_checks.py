@@ -81,6 +81,16 @@ def test_one_label_for_all_rows_is_pointed_out(run, X, tmp_path):
     outcome = run("train", "-c", "0.001", "rare.csv", "m")
     assert outcome.exit_code == 0
     assert outcome.stderr.count("all rows are predicted as 0: try a larger -c") == 1
+
+
+def test_numbers_that_hardly_differ_are_pointed_out(run, X, tmp_path):
+    write_rows(tmp_path / "prices.csv", 1e5 * X[:, 0] + 3e5, X, "y,a,b,c")
+    outcome = run("train", "--kind", "regression", "prices.csv", "m")
+    assert "predictions hardly differ between rows" in outcome.stderr
+    assert "-c is too small for targets this large" in outcome.stderr
+    assert (
+        "hardly" not in run("train", "--kind", "regression", "prices.csv", "m", "-c", "1e5").stderr
+    )
     assert "all rows" not in run("train", "--class-weight", "balanced", "rare.csv", "m2").stderr
 
 
@@ -97,3 +107,40 @@ def test_a_run_without_time_is_not_told_to_take_a_larger_C(run, X, tmp_path):
     write_rows(tmp_path / "f.csv", (X[:, 0] > 0).astype(int), X, "y,a,b,c")
     said = run("train", "--max-time", "1e-9", "f.csv", "m").stderr
     assert "nothing known yet" in said and "all rows are predicted" not in said
+
+
+def test_a_column_that_looks_like_queries_is_named(run, X, tmp_path):
+    write_rows(tmp_path / "clicks.csv", np.arange(300) % 3, X, "y,Query_ID,b,c")
+    outcome = run("train", "--kind", "rank", "clicks.csv", "m")
+    assert "a column (--qid Query_ID)" in outcome.stderr
+
+
+def test_a_class_that_is_never_predicted_has_no_precision(run, X, tmp_path):
+    write_rows(tmp_path / "rare.csv", np.where(np.arange(300) == 7, "a", "b"), X, "y,a,b,c")
+    run("train", "-q", "rare.csv", "m")
+    said = run("evaluate", "rare.csv", "m").stdout
+    assert "nan" not in said and ["a", "-", "0.0000", "0.0000", "1"] in map(
+        str.split, said.split("\n")
+    )
+
+
+@pytest.mark.parametrize(
+    "options, told",
+    [
+        (["--Cs", "0.1,1"], "accuracy over 5 folds"),
+        (["--kind", "kernel"], "no point of the grid was tried in every fold"),
+        (["--kind", "kernel", "--cells", "100"], "in a cell no point of the grid"),
+        (["--kind", "kernel-regression"], "no point of the grid was tried in every fold"),
+        (["--kind", "kernel-regression", "--cells", "100"], "in a cell no point of the grid"),
+    ],
+)
+def test_a_search_without_time_says_so_and_keeps_its_model(run, X, tmp_path, options, told):
+    """It named a best C and advised where to go on, had no word for errors that nobody knew, or
+    lost the model because there was nothing to draw."""
+    write_rows(tmp_path / "f.csv", (X[:, 0] > 0).astype(int), X, "y,a,b,c")
+    outcome = run("cv", *options, "--max-time", "1e-6", "f.csv", "m")
+    assert outcome.exit_code == 0, outcome.stderr
+    assert "time limit: the best model so far is saved, nothing known yet" in outcome.stderr
+    assert "go on with" not in outcome.stderr and "nan" not in outcome.stdout
+    assert told in outcome.stdout
+    assert load_model("m").certificate.status == "max_time"

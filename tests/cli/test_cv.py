@@ -85,6 +85,24 @@ def test_python_and_the_command_choose_the_same_C(run_json, tmp_path, kind, name
     assert told["scoring"] == model.scoring_
 
 
+@pytest.mark.parametrize(
+    "kind, name", [("stream", "StreamSVCCV"), ("stream-regression", "StreamSVRCV")]
+)
+def test_streams_are_searched_where_they_lie(run, run_json, tmp_path, kind, name):
+    import maxmargin
+
+    path, Cs = tmp_path / "rows.svm", [0.01, 0.1, 1.0]
+    contract_file(name, path)
+    model = getattr(maxmargin, name)(Cs=Cs, cv=3, widen=False, tol=1e-5).fit(str(path))
+    args = ("cv", str(path), "--kind", kind, "--Cs", "0.01,0.1,1", "-v", "3", "--memory", "1MB")
+    told = run_json(*args, "--tol", "1e-5", str(tmp_path / "m"))
+    assert told["best_C"] == model.C_
+    assert told["mean"] == pytest.approx(model.scores_.mean(axis=0).tolist(), abs=2e-2)
+    assert load_model(tmp_path / "m").kind == kind
+    outcome = run(*args, "--checkpoint", str(tmp_path / "state"))
+    assert outcome.exit_code == 2 and "No such option" in outcome.stderr
+
+
 @pytest.mark.parametrize("kind, name", [("rank", "RankSVM"), ("measure", "MeasureSVC")])
 def test_rows_may_stay_on_disk(run_json, tmp_path, kind, name):
     path = tmp_path / "rows.svm"

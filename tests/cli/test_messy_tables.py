@@ -130,3 +130,62 @@ def test_info_names_what_is_wrong_with_a_table(run, write):
     outcome = run("info", "p.csv")
     assert outcome.exit_code == 1 and "p.csv:7: found 1 fields; expected 3" in outcome.stderr
     assert not outcome.stdout
+
+
+def homes(price):
+    rng = np.random.default_rng(0)
+    areas = rng.integers(30, 150, N)
+    return [(rng.choice(["Rome", "Oslo"]), area, price(1000.0 * area + 0.5)) for area in areas]
+
+
+def in_german(value):
+    return f"{value:,.2f}".translate(str.maketrans(",.", ".,"))
+
+
+REGRESSIONS = [
+    ("--kind", "regression"),
+    ("--kind", "regression", "--from-disk"),
+    ("--kind", "kernel-regression"),
+    ("--kind", "stream-regression"),
+]
+
+
+@pytest.mark.parametrize("kind", REGRESSIONS, ids=" ".join)
+@pytest.mark.parametrize("price", [in_german, "${:,.2f}".format], ids=["comma", "money"])
+def test_numbers_to_predict_may_be_written_as_people_do(run, run_json, write, kind, price):
+    write(("city", "area", "price"), homes(str), ";", "plain.csv")
+    write(("city", "area", "price"), homes(price), ";", "written.csv")
+    for name in ("plain", "written"):
+        outcome = run("train", f"{name}.csv", name, "--target", "price", *kind, "-c", "1e4")
+        assert outcome.exit_code == 0, outcome.stderr
+    judged = run_json("evaluate", "plain.csv", "plain")["functions"][0]["mae"]
+    assert judged < 1e4
+    for more in ((), ("--from-disk",)):
+        found = run_json("evaluate", "written.csv", "written", *more)["functions"][0]["mae"]
+        assert found == pytest.approx(judged, abs=0.01)
+
+
+@DISK
+def test_targets_of_a_few_rows_are_read_as_in_training(run, run_json, write, more):
+    write(("city", "area", "price"), homes(in_german), ";")
+    run("train", "p.csv", "m", "--target", "price", "--kind", "regression", "-c", "1e5")
+    write(("city", "area", "price"), [("Rome", 50, "50.000"), ("Oslo", 60, "60.001")], ";")
+    error = run_json("evaluate", "p.csv", "m", *more)["functions"][0]["mae"]
+    assert error < 100  # they are thousands here, though they look like 50 and 60.001
+
+
+@DISK
+def test_a_target_that_is_no_number_is_named_with_its_line(run, write, more):
+    rows = homes(in_german)
+    rows[6] = ("Rome", 50, "on request")
+    write(("city", "area", "price"), rows, ";")
+    outcome = run("train", "p.csv", "m", "--target", "price", "--kind", "regression", *more)
+    assert outcome.exit_code == 1
+    assert "p.csv:8: column 'price': found 'on request'; expected a number" in outcome.stderr
+
+
+def test_classes_written_like_numbers_stay_as_they_are(run, write):
+    rows = [(city, area, "10 %" if area > 90 else "5 %") for city, area, _ in homes(str)]
+    write(("city", "area", "discount"), rows, ";")
+    assert run("train", "p.csv", "m", "--target", "discount").exit_code == 0
+    assert set(run("predict", "-q", "p.csv", "m").stdout.split("\n")) == {"10 %", "5 %", ""}

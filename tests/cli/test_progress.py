@@ -84,15 +84,15 @@ def test_a_search_tells_its_fold_and_C():
 
 
 def test_cells_and_grids_tell_how_many_are_done(clock):
-    from maxmargin.solvers.kernel.grid import GridProgress
+    from maxmargin.solvers.kernel.grid_problem import GridProgress
 
-    stage = Tried("searching", "(gamma, fold) pairs")
+    stage = Tried("searching", "folds")
     stage.see(Progress(1, 0.0, 1.0, 0.0))  # of a single fit
     clock[0] += 4
     stage.see(GridProgress(2, 8, 4.0, 0.125, 1.0, 0.5))
     text = stage.text()
     assert " 25% " in text and text.endswith("12 s left")
-    assert "2 of 8 (gamma, fold) pairs  best error 12.50% at C 1, gamma 0.5" in text
+    assert "2 of 8 folds  best 12.50% (C 1, gamma 0.5)" in text
 
 
 def test_reading_goes_by_bytes_and_then_by_encoded_rows(tmp_path, monkeypatch, clock):
@@ -105,6 +105,8 @@ def test_reading_goes_by_bytes_and_then_by_encoded_rows(tmp_path, monkeypatch, c
     read[0] += 250_000
     clock[0] += 1
     assert re.fullmatch(r"reading rows.csv   25% \S{16}  0 MB/s  3 s left", stage.text())
+    read[0] += 750_000
+    assert stage.text() == "parsing rows.csv  1 s"
     stage.see("encoding", 0.5)
     assert re.fullmatch(r"encoding rows.csv   50% \S{16}", stage.text())
     monkeypatch.setattr(stages, "bytes_read", lambda: None)  # a system that does not count

@@ -24,6 +24,20 @@ def test_the_page_is_named_after_the_model_unless_told(run, folder):
     assert "spam" in read(folder / "m.model.html")
 
 
+@pytest.mark.parametrize("command", ["train", "cv", "report"])
+def test_a_page_says_what_became_of_each_column(run, folder, command):
+    rows = [f"{k},{('Rome', 'Oslo', 'Bonn')[k % 3]},{k % 7},{'yn'[k % 7 > 3]}" for k in range(90)]
+    (folder / "t.csv").write_text("id,city,age,bought\n" + "\n".join(rows) + "\n")
+    more = [] if command == "report" else ["--report", "page.html"]
+    trained = "train" if command == "report" else command
+    assert run(trained, "t.csv", "t.model", "--target", "bought", *more).exit_code == 0
+    if command == "report":
+        assert run("report", "t.model", "t.csv", "-o", "page.html").exit_code == 0
+    page = read(folder / "page.html")
+    assert "<h1>t.model</h1>" in page and "one feature a value" in page
+    assert "what is done" in page and "numbers the rows" in page
+
+
 @pytest.mark.parametrize("kind", ["linear", "kernel", "sparse-kernel", "stream", "measure"])
 def test_train_writes_a_report_of_every_kind(run, folder, kind):
     outcome = run("train", "two.svm", "m", "--kind", kind, "--report", "page.html")

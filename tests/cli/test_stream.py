@@ -36,6 +36,17 @@ def test_strings_of_a_fasta_file(run, fasta, tmp_path):
     assert "weighted_degree" in run("info", str(model)).stdout
 
 
+def test_numbers_are_refused_by_a_model_of_strings(run, fasta, svm, tmp_path):
+    X, y = svm.blobs(50, 6)
+    save(Dataset(X, y), tmp_path / "rows.svm")
+    model = str(tmp_path / "model")
+    run("train", "--kind", "stream", "--features", "weighted_degree:3", str(fasta), model)
+    for command in (["evaluate"], ["predict"], ["evaluate", "--from-disk"]):
+        outcome = run(*command, str(tmp_path / "rows.svm"), model)
+        assert outcome.exit_code == 1
+        assert "its rows are numbers, and the model is of strings" in outcome.stderr
+
+
 @pytest.mark.parametrize("kind", ["linear", "measure", "stream"])
 def test_a_file_for_each_class(run, run_json, tmp_path, kind):
     rng = np.random.default_rng(0)

@@ -1,6 +1,6 @@
 """Every kind of model that a report can be about, fitted to real data that comes along.
 
-Adult (bundled), and diabetes and wine of scikit-learn.
+Adult (bundled), and diabetes, digits and wine of scikit-learn.
 """
 
 from __future__ import annotations
@@ -8,10 +8,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import load_diabetes, load_wine
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
 
 import maxmargin as mm
 from maxmargin import data
@@ -35,6 +37,15 @@ def grades(machine, **more):
     return machine.fit(20 * X, np.digitize(y, [100, 200]), **more)
 
 
+def texts(machine, classes: int = 3):
+    """Lines of the descriptions of three data sets, by the set they describe."""
+    told = [load_wine().DESCR, load_diabetes().DESCR, load_breast_cancer().DESCR]
+    lines = [(line, k) for k, text in enumerate(told) for line in text.splitlines() if line]
+    X, y = np.array([line for line, _ in lines], dtype=object), np.array([k for _, k in lines])
+    y = y if classes == 3 else (y > 1).astype(int)
+    return machine.fit(X, y).report(X, y)
+
+
 def rank(machine):
     X, y = load_diabetes(return_X_y=True)
     qid = np.arange(len(y)) // 20
@@ -52,11 +63,24 @@ def several():
     return mm.LinearSVC(C=0.01).fit(X, y).report(X, y)
 
 
+def of_digits(loss: str):
+    """Several labels a row: what is true of a digit, from its picture."""
+    pandas = pytest.importorskip("pandas")
+    X, y = load_digits(return_X_y=True)
+    facts = {"even": y % 2 == 0, "prime": np.isin(y, [2, 3, 5, 7]), "square": np.isin(y, [4, 9])}
+    Y = pandas.DataFrame(facts).astype(int)
+    machine = mm.LinearSVC(loss=loss).fit(X[:300] / 16, Y[:300])
+    return machine.report(X[300:600] / 16, Y[300:600])
+
+
+WORDS = "word_ngrams:1,bits=10"
 QUANTILES = {"loss": "quantile", "quantile": [0.1, 0.5, 0.9]}
 REPORTS: dict[str, Callable] = {
     "linear": lambda: adult(mm.LinearSVC(C=0.1)),
     "probability": lambda: adult(mm.LinearSVC(C=0.1, probability=True)),
     "several": several,
+    "labels": lambda: of_digits("hinge"),
+    "labels-logistic": lambda: of_digits("logistic"),
     "linear-cv": lambda: adult(mm.LinearSVCCV(Cs=[0.01, 0.1, 1])),
     "kernel": lambda: adult(mm.KernelSVC(gamma=0.05)),
     "kernel-cv": lambda: adult(mm.KernelSVCCV(**GRID), 300),
@@ -64,6 +88,14 @@ REPORTS: dict[str, Callable] = {
     "kernel-cells": lambda: adult(mm.KernelSVC(gamma=0.05, cells=200)),
     "kernel-cv-cells": lambda: adult(mm.KernelSVCCV(**GRID, cells=200)),
     "sparse-kernel": lambda: adult(mm.SparseKernelSVC(n_basis=5, gamma=0.05)),
+    "sparse-kernel-regression": lambda: diabetes(mm.SparseKernelSVR(n_basis=5, gamma=0.05)),
+    "sparse-kernel-rank": lambda: rank(mm.SparseKernelRankSVM(n_basis=5, gamma=0.05)),
+    "sparse-kernel-ordinal": lambda: ordinal(mm.SparseKernelOrdinalSVC(n_basis=5, gamma=0.05)),
+    "features": lambda: texts(mm.LinearSVC(features=WORDS)),
+    "measure-features": lambda: texts(mm.MeasureSVC(features=WORDS), 2),
+    "regression-features": lambda: texts(mm.LinearSVR(features=WORDS)),
+    "rank-features": lambda: texts(mm.RankSVM(features=WORDS)),
+    "ordinal-features": lambda: texts(mm.OrdinalSVC(features=WORDS)),
     "measure": lambda: adult(mm.MeasureSVC()),
     "stream": lambda: adult(mm.StreamSVC(C=0.1)),
     "stream-regression": lambda: diabetes(mm.StreamSVR()),
@@ -86,6 +118,12 @@ REPORTS: dict[str, Callable] = {
     "quantiles": lambda: diabetes(mm.LinearSVR(C=10, **QUANTILES)),
     "regression-cv": lambda: diabetes(mm.LinearSVRCV(Cs=[0.1, 1, 10])),
 }
+
+
+@cache
+def made(kind: str):
+    """The report of a kind; made once."""
+    return REPORTS[kind]()
 
 
 def report_of_a_table(folder: Path) -> Path:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from maxmargin import LinearSVC, data
-from tests.report.kinds import REPORTS, report_of_a_table
+from tests.report.kinds import REPORTS, made, report_of_a_table
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -71,8 +71,8 @@ def test_no_kind_of_report_asks_for_anything(tmp_path):
     pytest.importorskip("pandas")
     folder = tmp_path / "pages"
     folder.mkdir()
-    for kind, make in REPORTS.items():
-        make().save(folder / f"{kind}.html")
+    for kind in REPORTS:
+        made(kind).save(folder / f"{kind}.html")
     report_of_a_table(folder)
     pages = sorted(path.name for path in folder.glob("*.html"))
     assert len(pages) == len(REPORTS) + 1

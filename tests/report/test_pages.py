@@ -11,10 +11,11 @@ from sklearn.datasets import load_iris
 
 import maxmargin
 from maxmargin import KernelSVCCV, LinearSVC, LinearSVCCV, RankSVM, data
+from maxmargin.models.files import kinds
 from maxmargin.report import Rows, Subject, make_report
 from maxmargin.report.charts import Chart, Section
 from maxmargin.report.markup import element, label, visible
-from tests.report.kinds import REPORTS
+from tests.report.kinds import REPORTS, made
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'&\u202e\x00<b>"
 VOID = {"meta", "line", "circle", "rect", "polyline", "polygon"}
@@ -130,11 +131,16 @@ def test_every_kind_of_model_has_a_page(kind):
 @pytest.mark.parametrize("kind", sorted(REPORTS))
 def test_real_data_give_a_whole_page_with_pictures_that_differ(kind):
     pytest.importorskip("pandas")
-    made = REPORTS[kind]()
-    page = check_page(made.html())
-    titles = [chart.title for section in made.sections.values() for chart in section.charts]
+    page = check_page(made(kind).html())
+    titles = [chart.title for section in made(kind).sections.values() for chart in section.charts]
     assert titles and len(set(titles)) == len(titles)
     assert "A model of the kind" not in page.text and "The search ended early" not in page.text
+
+
+def test_there_is_a_report_of_every_kind_of_model():
+    pytest.importorskip("pandas")
+    facts = [made(kind).sections["machine"].tables[0].rows[0] for kind in REPORTS]
+    assert {kind for name, kind in facts if name == "kind"} == set(kinds())
 
 
 def test_errors_of_cells_add_up_to_those_of_the_model():
@@ -162,9 +168,9 @@ def test_errors_of_cells_add_up_to_those_of_the_model():
 )
 def test_a_search_is_told_by_the_measure_that_judged_it(kind, said):
     pytest.importorskip("pandas")
-    made = REPORTS[kind]().sections["search"]
-    assert re.match(said, made.text[0])
-    assert all("-" not in row[1] for row in made.charts[0].table.rows)  # no loss below 0
+    section = made(kind).sections["search"]
+    assert re.match(said, section.text[0])
+    assert all("-" not in row[1] for row in section.charts[0].table.rows)  # no loss below 0
 
 
 def test_the_best_point_of_a_search_is_where_its_score_is_best():
@@ -302,8 +308,8 @@ def test_save_replaces_reports_only(tmp_path):
 
 def test_a_fitted_estimator_shows_its_certificate_in_a_notebook():
     machine, _ = small("LinearSVC")
-    assert str(machine.certificate_) in machine._repr_html_()
-    assert str(machine.certificate_) in machine._repr_mimebundle_()["text/html"]
+    assert str(machine.certificate_)[1:] in machine._repr_html_()
+    assert str(machine.certificate_)[1:] in machine._repr_mimebundle_()["text/html"]
     assert "best possible" not in LinearSVC()._repr_html_()
 
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from maxmargin.cli.console import warn
+from maxmargin.cli.fitting import labels_of
 from maxmargin.cli.kinds import KINDS
-from maxmargin.problem import Status
+from maxmargin.problem import REASONS, Status, percent
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,6 +25,8 @@ LOOKED_AT = 10_000  # rows, evenly spaced
 SCALES = 1e4  # between the largest values of two features
 PREDICTED = 1000  # rows
 SHOWN = 10  # labels
+QUERY = re.compile(r"qid|query|group|session", re.IGNORECASE)  # in names of columns
+FLAT = 0.05  # of the standard deviation of targets
 
 
 def before(dataset: Dataset, choices: Choices, messages: Messages) -> None:
@@ -42,9 +45,11 @@ def before(dataset: Dataset, choices: Choices, messages: Messages) -> None:
 def warn_without_queries(dataset: Dataset) -> None:
     """Say so where rows are ranked, or judged, as one query."""
     if dataset.qid is None:
+        names = [] if dataset.encoder is None else dataset.encoder.inputs
+        likely = next((name for name in names if QUERY.search(name)), "COLUMN")
         warn(
             f"{dataset.source}: has no queries, so all rows count as one; give qid (svmlight), a "
-            f"column (--qid), or the sizes of queries in {dataset.source}.query"
+            f"column (--qid {likely}), or the sizes of queries in {dataset.source}.query"
         )
 
 
@@ -150,21 +155,47 @@ def _name(dataset: Dataset, j: Any) -> str:
 
 
 def after(model: Any, dataset: Dataset) -> None:
-    """Say so where all rows were one query, or the model gives all rows one label."""
+    """Say so where all rows were one query, or the model gives all rows about the same answer."""
     X: Any = dataset.X
     if model.task == "ranking":
         warn_without_queries(dataset)
-    if hasattr(X, "blocks") or not hasattr(model, "classes"):
+    if hasattr(X, "blocks") or model.task == "ranking":
         return
     if not all(c.status in (Status.OPTIMAL, Status.RULE_MET) for c in model.certificates):
         return  # a run cut short has learned too little to blame C, and is warned of elsewhere
     model = replace(model, encoder=None)  # these rows are encoded already
-    labels: np.ndarray = model.predict(X[:: max(1, X.shape[0] // PREDICTED)])
-    if (labels == labels[0]).all():
+    some = slice(None, None, max(1, X.shape[0] // PREDICTED))
+    predicted: np.ndarray = model.predict(X[some])
+    if not hasattr(model, "classes"):
+        warn_of_flat(predicted, labels_of(dataset)[some])
+    elif (predicted == predicted[0]).all():
         warn(
-            f"all rows are predicted as {labels[0]}: try a larger -c, or --class-weight balanced "
-            "where classes are of unequal size"
+            f"all rows are predicted as {predicted[0]}: try a larger -c, or --class-weight "
+            "balanced where classes are of unequal size"
         )
+
+
+def warn_of_flat(predicted: np.ndarray, y: np.ndarray) -> None:
+    """Say so where predicted numbers hardly differ: C may be small for large targets."""
+    spread, wanted = float(predicted.std(axis=0).max()), float(y.std())
+    if spread < FLAT * wanted:
+        warn(
+            f"predictions hardly differ between rows (standard deviation {spread:.3g}, that of the "
+            f"targets is {wanted:.3g}): -c is too small for targets this large, or the columns say "
+            "little about them; maxmargin cv tells which"
+        )
+
+
+def status(certificate: Any, tol: float, *, saved: bool) -> bool:
+    """Say so if the answer is less precise than asked for; whether it was cut short."""
+    if certificate is None or certificate.status in (Status.OPTIMAL, Status.RULE_MET):
+        return False
+    remedy = "" if certificate.status is Status.INTERRUPTED else ": allow more, or take a larger -e"
+    warn(
+        f"{REASONS[certificate.status]}: the best model so far{' is saved' if saved else ''}, "
+        f"{certificate.quality} (asked for {percent(tol)}){remedy}"
+    )
+    return certificate.status in (Status.INTERRUPTED, Status.MAX_TIME)
 
 
 def edge(name: str, option: str, best: float, tried: list[float]) -> None:

@@ -61,7 +61,7 @@ def counted(model: Any, dataset: Dataset, predicted: np.ndarray) -> Scores:
     return scores
 
 
-def class_facts(scores: Scores, model: Any, dataset: Dataset) -> dict:
+def class_facts(scores: Scores, model: Any, dataset: Dataset) -> dict[str, Any]:
     found = [*np.unique(labels_of(dataset)).tolist(), *model.classes.tolist()]
     known = {str(label): label for label in found}
     return {
@@ -84,6 +84,11 @@ def whole(count: float) -> int | float:
     return int(count) if count == int(count) else count
 
 
+def _ratio(value: float) -> str:
+    """For people; a class that no row has, or is given, has no recall, or no precision."""
+    return "-" if value != value else f"{value:.4f}"
+
+
 def tables(title: str, scores: Scores) -> list[Table]:
     """Ratios by class, and the confusion if it can be read."""
     ratios = Table(
@@ -92,9 +97,7 @@ def tables(title: str, scores: Scores) -> list[Table]:
         [
             [
                 label,
-                f"{scores.precision(j):.4f}",
-                f"{scores.recall(j):.4f}",
-                f"{scores.f1(j):.4f}",
+                *map(_ratio, (scores.precision(j), scores.recall(j), scores.f1(j))),
                 f"{scores.support(j):g}",
             ]
             for j, label in enumerate(scores.labels)

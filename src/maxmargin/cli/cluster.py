@@ -99,9 +99,10 @@ def _encoding(files: list[str], about: dict[str, Any]) -> Any:
     """How workers encode the columns of tables, found here in passes over all files."""
     from maxmargin.data.encoding.source import encoding_of_files
 
-    if about.pop("encode", None) is None:
+    encode = about.pop("encode", None)
+    if encode is None:
         return None
-    encoding = encoding_of_files(files, **about)
+    encoding = encoding_of_files(files, encode, **about)
     if encoding is not None:
         about["encode"] = encoding
     return encoding
@@ -146,7 +147,7 @@ def _estimator(choices: Choices, callback: Callback | None) -> Any:
     )
 
 
-def _order(text: str | None, files: list[str], about: dict[str, Any]) -> list | None:
+def _order(text: str | None, files: list[str], about: dict[str, Any]) -> list[Any] | None:
     """The labels from the lowest to the highest; None for numbers, whose order is known."""
     from maxmargin.data import open_source
 
@@ -178,7 +179,7 @@ def _kernel_estimator(choices: Choices, callback: Callback | None) -> Any:
     )
 
 
-def class_weights(texts: list[str]) -> dict | str | None:
+def class_weights(texts: list[str]) -> dict[Any, Any] | str | None:
     """As `weights.class_weights`, before any worker has seen the labels."""
     if not texts or texts == ["balanced"]:
         return texts[0] if texts else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +12,7 @@ from maxmargin.cli import options, outputs
 from maxmargin.cli.options import DATA, OUTPUT, Choices, Option
 from maxmargin.cli.outputs import Outputs
 from maxmargin.cli.progress import Messages
-from maxmargin.cli.stages import Counting, Reading, Stage
+from maxmargin.cli.stages import Counting, Reading
 
 SHUFFLE = Option("--shuffle", "Row store: rows in random order.", bool, False, group=OUTPUT)
 COMPRESSION = Option(
@@ -112,5 +113,6 @@ def _to_file(source: str, out: str, choices: Choices) -> None:
     more: dict[str, Any] = {"format": choices.to, "threads": choices.threads}
     messages = Messages()
     dataset = rows.read_shown(source, choices, messages)
-    with messages.showing(Stage(f"writing {os.path.basename(out)}")):
-        data.save(dataset, out, **more)
+    stage = Counting(f"writing {os.path.basename(out)}", rows.shape_of(dataset)[0], "rows")
+    with messages.showing(stage):
+        data.save(dataset, out, watch=partial(setattr, stage, "done"), **more)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
@@ -36,9 +37,10 @@ OPTIONS = (
     *(options.THREADS, options.FORMAT, options.TARGET, options.WEIGHT, options.DROP),
     *(GROUP, options.ENCODE, options.ZERO_BASED, options.DTYPE),
     *(options.REPORT, options.FORCE, options.QUIET, options.JSON),
-    *(option for kind in kinds.KINDS.values() if kind.searches for option in kind.options),
+    *(option for kind in kinds.KINDS.values() for option in kind.options),
 )
-LEFT_OUT = ("gamma", "probabilities")  # train with the best C calibrates
+# Train with the best C calibrates; a search has no state to go on from.
+LEFT_OUT = ("gamma", "probabilities", "checkpoint", "checkpoint_every")
 OPTIONS = tuple(o for o in dict.fromkeys(OPTIONS) if o.name not in LEFT_OUT)
 EXAMPLES = (
     ("cv spam.svm", "ten values of C, five folds"),
@@ -63,11 +65,11 @@ def cv(
     from maxmargin.models.files import MODEL_FILE
 
     check_choices(choices)
-    machine = kinds.searcher(choices.kind)
+    machine = kinds.machine(choices.kind)
     grid = fitting.Grid(values_of(choices.Cs, "--Cs"), widths_of(choices.gammas), choices.folds)
     messages = Messages(choices.quiet)
     kernel = choices.kind == "kernel"
-    unit = "(gamma, fold) pairs" if choices.cells is None else "cells"
+    unit = "folds" if choices.cells is None else "cells"
     stage = Tried("searching", unit) if kernel else Fitting(choices.tol)
     plan = machine.plan(choices, messages.callback(stage.see))
     outputs = Outputs([data], choices.force)
@@ -87,14 +89,18 @@ def cv(
     kept = fitting.with_columns(found.model, dataset)
     if model is not None:
         save(kept, model, overwrite=True)  # checked before the work
-    reported = reports.write(kept, dataset, choices, search=reports.search_of(found.facts))
+    name = os.path.basename(model or data)
+    reported = reports.write(
+        kept, dataset, choices, name=name, search=reports.search_of(found.facts)
+    )
     tables.say_encoding(dataset, messages)
     if choices.picture is not None and found.draw is not None:
         found.draw(choices.picture)
     if found.warning is not None:
         warn(found.warning)
+    is_cut_short = checks.status(kept.certificate, choices.tol, saved=model is not None)
     for name in ("C", "gamma", "epsilon", "k"):
-        if f"best_{name}" in found.facts:  # cells have a best point each
+        if f"best_{name}" in found.facts and not is_cut_short:  # cells have a best point each
             tried = found.facts[f"{name}s"]
             checks.edge(name, f"--{name}s", found.facts[f"best_{name}"], tried)
     if choices.json:

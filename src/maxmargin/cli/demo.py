@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -55,7 +55,7 @@ def demo(
     typer.echo(_picture(trained.history, picture, choices.tol))
 
 
-def _picture(history, path: str, tol: float) -> str:
+def _picture(history: Any, path: str, tol: float) -> str:
     from maxmargin.report import training_curve
 
     try:

@@ -49,8 +49,11 @@ class Table:
 class Evaluation:
     """How good a model is: facts for machines, tables for people."""
 
-    facts: dict
+    facts: dict[str, Any]
     tables: list[Table]
+
+
+UNJUDGED = "no point of the grid was tried in every fold"
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ class Found:
 
     model: Any
     best: str
-    facts: dict
+    facts: dict[str, Any]
     report: Table | str
     warning: str | None = None
     draw: Callable[[str], object] | None = None
@@ -82,7 +85,7 @@ def weighted(plan: Any, dataset: Dataset, choices: Choices) -> Any:
     return plan if typed is None else replace(plan, class_weight=typed)
 
 
-def class_weight_of(dataset: Dataset, choices: Choices) -> dict | str | None:
+def class_weight_of(dataset: Dataset, choices: Choices) -> dict[str, Any] | str | None:
     """Weights by the labels as they are in the data; of a stream one pass finds them."""
     import numpy as np
 
@@ -95,7 +98,7 @@ def class_weight_of(dataset: Dataset, choices: Choices) -> dict | str | None:
     source: Any = dataset.X
     if dataset.y is not None or not hasattr(source, "blocks"):
         return class_weights(typed, np.unique(labels_of(dataset)).tolist())
-    labels: set = set()
+    labels: set[Any] = set()
     for block in source.blocks():
         labels |= set(np.unique(np.asarray(block.y)).tolist())
     return class_weights(typed, whole_numbers(np.array(sorted(labels))).tolist())
@@ -106,7 +109,7 @@ def labels_of(dataset: Dataset) -> np.ndarray:
     if dataset.y is None:
         raise ValueError(
             f"{dataset.source}: has no labels: name their column with --target; FASTA has them in "
-            "its headers, or is a file for each class (--positive, --negative)"
+            "its headers (>name|+1), or is a file for each class (--positive, --negative)"
         )
     return dataset.y
 

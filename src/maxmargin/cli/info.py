@@ -56,7 +56,7 @@ def info(
         print_facts(path, {name.replace("_", " "): _told(item) for name, item in facts.items()})
 
 
-def about_model(model: Any) -> dict:
+def about_model(model: Any) -> dict[str, Any]:
     from maxmargin.models.files import kind_of
 
     certificate = model.certificate
@@ -70,7 +70,7 @@ def about_model(model: Any) -> dict:
     }
 
 
-def largest_weights(model: Any, count: int) -> list[dict]:
+def largest_weights(model: Any, count: int) -> list[dict[str, Any]]:
     """The weights of largest size, each with its feature and, of several classes, its class."""
     import numpy as np
 
@@ -78,7 +78,7 @@ def largest_weights(model: Any, count: int) -> list[dict]:
         raise typer.BadParameter("--weights is for linear models: leave it out")
     coef, first = model.coef, 1 if model.index_base is None else model.index_base
     order = np.argsort(-np.abs(coef), axis=None, kind="stable")[:count]
-    named: list[dict] = []
+    named: list[dict[str, Any]] = []
     for k, j in zip(*np.unravel_index(order, coef.shape)):
         feature = int(j) + first if model.feature_names is None else model.feature_names[j]
         told = {"feature": feature, "weight": float(coef[k, j])}
@@ -86,7 +86,7 @@ def largest_weights(model: Any, count: int) -> list[dict]:
     return named
 
 
-def facts_of(model: Any) -> dict:
+def facts_of(model: Any) -> dict[str, Any]:
     """What a model has that models of other kinds may not."""
     facts: dict[str, Any] = {}
     if hasattr(model, "classes"):
@@ -115,7 +115,7 @@ def facts_of(model: Any) -> dict:
     return facts
 
 
-def plain_parameters(model: Any) -> dict:
+def plain_parameters(model: Any) -> dict[str, Any]:
     """Parameters as JSON can hold them: mappings, whose keys may be numbers, as pairs."""
     return {
         name: list(map(list, value.items())) if isinstance(value, dict) else value
@@ -133,10 +133,10 @@ def _store(path: str) -> StoreSource | None:
     return StoreSource(path) if is_store(path) else None
 
 
-def about_store(store: StoreSource) -> dict:
+def about_store(store: StoreSource) -> dict[str, Any]:
     described, summary = store.description, store.summary
     n, d = store.n, store.d
-    facts: dict = {"kind": f"row store of {STORED[store.kind]}", "rows": n}
+    facts: dict[str, Any] = {"kind": f"row store of {STORED[store.kind]}", "rows": n}
     if store.kind == "strings":
         facts["letters"] = summary.entries
     else:
@@ -171,7 +171,7 @@ def _streamed(path: str, choices: Choices) -> BlockSource:
     return open_source(rows.read(path, choices)) if path == "-" else rows.source_of([path], choices)
 
 
-def about_rows(path: str, choices: Choices) -> dict:
+def about_rows(path: str, choices: Choices) -> dict[str, Any]:
     """Labelled rows of numbers, or else a table of anything."""
     from maxmargin.data import DataError
 
@@ -187,7 +187,7 @@ def about_rows(path: str, choices: Choices) -> dict:
         return facts
 
 
-def about_table(path: str, choices: Choices) -> dict | None:
+def about_table(path: str, choices: Choices) -> dict[str, Any] | None:
     """What `train` would make of each column; None where a file is no table.
 
     Without a target all columns are described.
@@ -213,7 +213,7 @@ def about_table(path: str, choices: Choices) -> dict | None:
     return facts | _about_labels(labels.as_list())
 
 
-def about_source(source: BlockSource) -> dict:
+def about_source(source: BlockSource) -> dict[str, Any]:
     """What one pass over the rows finds."""
     import numpy as np
     import scipy.sparse as sp
@@ -233,7 +233,7 @@ def about_source(source: BlockSource) -> dict:
         if block.qid is not None:
             queries = (queries or _Queries()).with_more(block.qid)
     n, d = source.n, source.d
-    facts: dict = {"kind": STORED[source.kind], "rows": n}
+    facts: dict[str, Any] = {"kind": STORED[source.kind], "rows": n}
     if source.kind == "strings":
         facts["letters"] = entries
     else:
@@ -270,7 +270,7 @@ class _Queries:
         return found if found <= self.most else f"more than {self.most}"
 
 
-def _about_labels(counts: list[list[Any]] | None) -> dict:
+def _about_labels(counts: list[list[Any]] | None) -> dict[str, Any]:
     import numpy as np
 
     from maxmargin.data.store.rows import FEW_LABELS
@@ -284,7 +284,7 @@ def _about_labels(counts: list[list[Any]] | None) -> dict:
     return {"labels": [[label, n] for label, (_, n) in zip(labels.tolist(), counts)]}
 
 
-def _weight(told: dict) -> str:
+def _weight(told: dict[str, Any]) -> str:
     of = f"class {told['class']}  " if "class" in told else ""
     return f"{told['weight']:+12.6g}  {of}{told['feature']}"
 

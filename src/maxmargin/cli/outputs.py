@@ -89,7 +89,7 @@ def predictions(labels: Sequence[str] | None) -> Kind:
     return Kind("predictions of this model", _are_predictions(labels))
 
 
-def _is_store(path: str | os.PathLike) -> bool:
+def _is_store(path: str | os.PathLike[str]) -> bool:
     with open(path, "rb") as file:
         if file.read(6) != b"ARROW1":  # before pyarrow, which is slow to import
             return False
@@ -98,13 +98,13 @@ def _is_store(path: str | os.PathLike) -> bool:
     return is_store(os.fspath(path))
 
 
-def _is_onnx(path: str | os.PathLike) -> bool:
+def _is_onnx(path: str | os.PathLike[str]) -> bool:
     with open(path, "rb") as file:
         return b"maxmargin" in file.read(64)  # the producer stands first
 
 
-def _are_predictions(labels: Sequence[str] | None) -> Callable[[str | os.PathLike], bool]:
-    def are_predictions(path: str | os.PathLike) -> bool:
+def _are_predictions(labels: Sequence[str] | None) -> Callable[[str | os.PathLike[str]], bool]:
+    def are_predictions(path: str | os.PathLike[str]) -> bool:
         with open(path, encoding="utf-8", errors="replace") as file:
             start = file.read(READ)
         if start.startswith(('{"labels": [', '{"scores": [')):  # as --json writes them

@@ -166,7 +166,7 @@ class Accuracy:
     def __init__(self) -> None:
         self.right, self.total, self.unknown = 0, 0, False
 
-    def add(self, classes, labels, dataset: Dataset) -> None:
+    def add(self, classes: Any, labels: Any, dataset: Dataset) -> None:
         if dataset.y is None:
             return
         truth = plain_names(dataset.y)

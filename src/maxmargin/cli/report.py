@@ -61,9 +61,9 @@ def report(
 
 def check(outputs: Outputs, path: str | None) -> None:
     """Refuse a place where a report cannot go; None is no report."""
-    from maxmargin.report.report import REPORT_FILE
-
     if path is not None:
+        from maxmargin.report.report import REPORT_FILE
+
         outputs.check(path, REPORT_FILE)
 
 

@@ -45,7 +45,9 @@ def reading(choices: Choices) -> dict[str, Any]:
     if typed.get("group") is not None:
         options["qid"] = _position(typed["group"])
     options["drop"] = typed.get("drop") or None
-    options["encode"] = "auto" if typed.get("encode") == "auto" else None
+    options["encode"] = (
+        tables.to_encode(typed.get("kind")) if typed.get("encode") == "auto" else None
+    )
     return {name: value for name, value in options.items() if value is not None}
 
 
@@ -105,7 +107,8 @@ def files_of(first: str | None, model: str | None, choices: Choices) -> tuple[li
 def read_labelled(source: str, choices: Choices, watch: Watch | None = None) -> Dataset:
     """Rows to train on: in memory, or left on disk where the kind or the user wants that."""
     if kinds.KINDS[choices.kind].streams:
-        from maxmargin.training.stream import StreamPlan, blocks_within
+        from maxmargin.training.stream import StreamPlan
+        from maxmargin.training.stream_memory import blocks_within
 
         memory = choices.memory or StreamPlan.memory
         return as_source(source, choices, block_bytes=blocks_within(memory))
@@ -261,8 +264,10 @@ def _cut(dataset: Dataset, rows: slice) -> dict[str, Any]:
 
 def strings_for(source: str, choices: Choices) -> Dataset:
     """Strings to score, all in memory: they are compact."""
-    dataset = with_metadata(as_source(source, choices))
-    return replace(dataset, X=strings_in(dataset.X))
+    dataset = as_source(source, choices)
+    if cast(Any, dataset.X).kind != "strings":
+        raise ValueError(f"{dataset.source}: its rows are numbers, and the model is of strings")
+    return replace(with_metadata(dataset), X=strings_in(dataset.X))
 
 
 def strings_in(rows: Any) -> Any:
@@ -328,7 +333,7 @@ def _check_base(dataset: Dataset, model: Model) -> None:
         dataset.X = sp.csr_matrix((X.data, X.indices + 1, X.indptr), shape=shape, copy=False)
 
 
-def _as_wide_as(d: int, dataset: Dataset):
+def _as_wide_as(d: int, dataset: Dataset) -> Any:
     """X with d columns. Sparse rows may lack trailing features, or have ones never seen."""
     import scipy.sparse as sp
 

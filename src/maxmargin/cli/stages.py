@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
+
+from maxmargin.training.verbose import share_of_gap
 
 if TYPE_CHECKING:
     from maxmargin.problem import Progress
@@ -88,7 +89,11 @@ class Reading(Stage):
         return [f"{(now - self._before) / max(self.seconds, 1e-3) / 1e6:.0f} MB/s"]
 
     def text(self) -> str:
-        return super().text() if self._encoding is None else self._encoding.text()
+        if self._encoding is not None:
+            return self._encoding.text()
+        if (self.share() or 0) >= 1:  # of a file read at once the work only begins
+            return f"{self.what.replace('reading', 'parsing', 1)}  {duration(self.seconds)}"
+        return super().text()
 
 
 class Counting(Stage):
@@ -140,14 +145,7 @@ class Fitting(Stage):
     def see(self, progress: Progress) -> None:
         """What the solver tells."""
         self._last = progress
-        self._shares[progress.problem] = self._fallen(progress.relative_gap)
-
-    def _fallen(self, gap: float) -> float:
-        if gap <= self.tol:
-            return 1.0
-        if not 0 < self.tol < 1 or not gap < 1:
-            return 0.0
-        return math.log(gap) / math.log(self.tol)
+        self._shares[progress.problem] = share_of_gap(progress.relative_gap, self.tol)
 
     def share(self) -> float | None:
         if self._last is None and self.total == 1:
@@ -190,8 +188,8 @@ class Tried(Counting):
         self.more = f"{progress.done} of {progress.total} {self.one}"
         if getattr(progress, "best_error", None) is not None:
             self.more += (
-                f"  best error {progress.best_error:.2%} at C {progress.best_C:.3g}, "
-                f"gamma {progress.best_gamma:.3g}"
+                f"  best {progress.best_error:.2%} (C {progress.best_C:.3g}, "
+                f"gamma {progress.best_gamma:.3g})"
             )
 
     tried = see

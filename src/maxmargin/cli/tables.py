@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from maxmargin.cli import kinds
+
 if TYPE_CHECKING:
     from maxmargin.cli.progress import Messages
     from maxmargin.cli.stages import Counting
@@ -13,6 +15,15 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 30  # columns
 WIDEST = 24  # letters of a name
+
+
+def to_encode(kind: str | None) -> Any:
+    """How columns are encoded for a kind: numbers to predict may be written as people do it."""
+    if kind is None or not kinds.KINDS[kind].values:
+        return "auto"
+    from maxmargin.data.encoding.encoding import Options
+
+    return Options(target="number")
 
 
 def say_encoding(dataset: Dataset, messages: Messages) -> None:

@@ -11,7 +11,7 @@ import typer
 
 from maxmargin.cli import checks, cluster, fitting, kinds, options
 from maxmargin.cli import report as reports
-from maxmargin.cli.console import print_json, warn
+from maxmargin.cli.console import print_json
 from maxmargin.cli.info import facts_of, plain_parameters
 from maxmargin.cli.options import Choices, Option
 from maxmargin.cli.outputs import Outputs, checkpoints
@@ -75,8 +75,9 @@ def train(
     else:
         fitted = here(data, plan, choices, messages, stage)
     save(fitted.model, path, overwrite=True)  # checked before the work
-    reported = reports.write(fitted.model, fitted.dataset, choices, history=fitted.history)
-    report_status(fitted.model.certificate, choices.tol)
+    about = {"name": os.path.basename(path), "history": fitted.history}
+    reported = reports.write(fitted.model, fitted.dataset, choices, **about)
+    checks.status(fitted.model.certificate, choices.tol, saved=True)
     messages.say(f"{fitted.summary()}; model in {path}{reported}")
     if choices.json:
         print_json(fitted.facts(choices.kind) | {"model": path})
@@ -103,7 +104,7 @@ class Run:
             f"read {self.read_seconds:.2f} s, fit {self.fit_seconds:.2f} s"
         )
 
-    def facts(self, kind: str) -> dict:
+    def facts(self, kind: str) -> dict[str, Any]:
         """For machines."""
         model = self.model
         return {
@@ -171,17 +172,3 @@ def default_name(data: str) -> str:
     if data == "-":
         raise typer.BadParameter("data from stdin has no name: say where the MODEL goes")
     return os.path.basename(data) + ".model"
-
-
-def report_status(certificate: Any, tol: float) -> None:
-    """Say so if the answer is less precise than asked for."""
-    from maxmargin.problem import REASONS, Status, percent
-
-    if certificate is None or certificate.status in (Status.OPTIMAL, Status.RULE_MET):
-        return
-    interrupted = certificate.status == Status.INTERRUPTED
-    remedy = "" if interrupted else ": allow more, or take a larger -e"
-    warn(
-        f"{REASONS[certificate.status]}: the best model so far is saved, {certificate.quality} "
-        f"(asked for {percent(tol)}){remedy}"
-    )

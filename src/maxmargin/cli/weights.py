@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import typer
 
@@ -39,7 +40,7 @@ def check_weights(texts: list[str] | None) -> list[str]:
     return texts
 
 
-def class_weights(texts: list[str], classes: list) -> dict | str | None:
+def class_weights(texts: list[str], classes: list[Any]) -> dict[str, Any] | str | None:
     """``["1=2.0", "-1=0.5"]`` by the classes they name; ``["balanced"]`` as it is."""
     if not texts:
         return None
@@ -50,7 +51,7 @@ def class_weights(texts: list[str], classes: list) -> dict | str | None:
     return dict(zip(labels, map(float, numbers)))
 
 
-def labels_named(names: Sequence[str], classes: list, what: str) -> list:
+def labels_named(names: Sequence[str], classes: list[Any], what: str) -> list[Any]:
     """The labels of the data that were typed; `what` says what for, should there be none."""
     by_name = {str(label): label for label in classes}
     labels = []

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -92,7 +92,7 @@ class Section:
     warnings: Sequence[str] = ()
 
 
-def line(x, y, name: str = "", colour: int = 0, dashed: bool = False) -> Series:
+def line(x: Any, y: Any, name: str = "", colour: int = 0, dashed: bool = False) -> Series:
     """A line through points, thinned where there are more than can be seen."""
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if x.size > MOST_POINTS:

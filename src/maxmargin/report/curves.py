@@ -89,7 +89,9 @@ def reliability(
     return np.array(means), np.array(shares), np.array(weights)
 
 
-def confusion(true: np.ndarray, predicted: np.ndarray, weight: np.ndarray | None = None):
+def confusion(
+    true: np.ndarray, predicted: np.ndarray, weight: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """All labels, and the weight of rows by true label (down) and predicted one (across)."""
     labels, place = np.unique(np.concatenate([true, predicted]), return_inverse=True)
     down, across = place[: true.size], place[true.size :]

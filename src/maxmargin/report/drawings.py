@@ -63,7 +63,10 @@ def calibration_curve(
     """
     name, is_positive, score = _binary(y_true, y_score, positive)
     probability = bool(((score >= 0) & (score <= 1)).all())
-    chart = classes.calibration_chart(name, is_positive, score, _weight(sample_weight), probability)
+    which = f"labelled {name}"
+    chart = classes.calibration_chart(
+        which, is_positive, score, _weight(sample_weight), probability
+    )
     return figure_of(chart)
 
 

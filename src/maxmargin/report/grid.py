@@ -20,7 +20,7 @@ def error_map(
     Cs: np.ndarray,
     gammas: np.ndarray,
     error: np.ndarray,
-    path: str | os.PathLike | None = None,
+    path: str | os.PathLike[str] | None = None,
     best: tuple[int, int] | None = None,
 ) -> Figure:
     """Draw the mean validation error of every grid point.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -59,7 +60,9 @@ def _levels(values: np.ndarray) -> np.ndarray:
     return (values - low) / ((high - low) or 1.0)
 
 
-def _cell(chart: HeatMap, place: tuple, level: float, box: tuple, wide: bool) -> Markup:
+def _cell(
+    chart: HeatMap, place: tuple[Any, ...], level: float, box: tuple[Any, ...], wide: bool
+) -> Markup:
     x, y, step, tall = box
     text = chart.texts[place[0]][place[1]]
     told = f"{label(chart.rows[place[0]])}, {label(chart.columns[place[1]])}: {text}"

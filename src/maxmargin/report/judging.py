@@ -26,6 +26,7 @@ def judged(
         score=score,
         weight=dataset.weight,
         qid=dataset.qid,
+        encoder=dataset.encoder,
         **about,
     )
 

@@ -26,7 +26,7 @@ _SUSPECT = re.compile(r"[^\x20-\x7e]")
 def visible(text: object) -> str:
     """A text of which every character can be seen."""
 
-    def shown(found: re.Match) -> str:
+    def shown(found: re.Match[str]) -> str:
         character = found.group()
         if unicodedata.category(character) in _UNSEEN or character in "\u2028\u2029":
             return f"\\u{ord(character):04x}" if character not in "\n\t" else " "

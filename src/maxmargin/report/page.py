@@ -50,14 +50,18 @@ def contents(sections: Mapping[str, Section]) -> Markup:
 
 def render(name: str, section: Section) -> Markup:
     """A section: words first, then pictures with their numbers, then tables."""
-    parts = [element("h2", section.title)]
-    parts += [element("p", text) for text in section.text]
-    parts += [element("p", text, class_="warning", role="note") for text in section.warnings]
-    tables = [render_table(table) for table in section.tables]
+    parts = words(section)
     figures = [render_chart(chart, f"{name}-{k}") for k, chart in enumerate(section.charts)]
     if figures:
         parts.append(element("div", *figures, class_="figures"))
-    return element("section", *parts, *tables, id=name)
+    parts += [render_table(table) for table in section.tables]
+    return element("section", element("h2", section.title), *parts, id=name)
+
+
+def words(section: Section) -> list[Markup]:
+    """What a section says."""
+    parts = [element("p", text) for text in section.text]
+    return parts + [element("p", text, class_="warning", role="note") for text in section.warnings]
 
 
 def render_chart(chart: Chart | HeatMap, id: str) -> Markup:

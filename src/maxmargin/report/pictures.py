@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from maxmargin.problem import Progress
 from maxmargin.report.figures import INK, new_figure
@@ -19,7 +19,7 @@ PRIMAL, DUAL, GAP = "#c2410c", "#1d4ed8", "#047857"
 
 def training_curve(
     history: Sequence[Progress],
-    path: str | os.PathLike | None = None,
+    path: str | os.PathLike[str] | None = None,
     tol: float | None = None,
     title: str | None = None,
 ) -> Figure:
@@ -58,7 +58,7 @@ def summary(parts: list[list[Progress]]) -> str:
     )
 
 
-def _draw_bounds(axes, parts: list[list[Progress]]) -> None:
+def _draw_bounds(axes: Any, parts: list[list[Progress]]) -> None:
     for part in parts:
         seconds = [progress.seconds for progress in part]
         primal = [progress.primal for progress in part]
@@ -77,7 +77,7 @@ def _draw_bounds(axes, parts: list[list[Progress]]) -> None:
     )
 
 
-def _draw_gap(axes, parts: list[list[Progress]], tol: float | None) -> None:
+def _draw_gap(axes: Any, parts: list[list[Progress]], tol: float | None) -> None:
     for part in parts:
         seconds = [progress.seconds for progress in part]
         gaps = [gap(progress) for progress in part]

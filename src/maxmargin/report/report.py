@@ -37,7 +37,7 @@ class Report:
         """The page."""
         return page(self.title, self.sections)
 
-    def save(self, path: str | os.PathLike, *, overwrite: bool = False) -> None:
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the page. It replaces an earlier report; any other file only with `overwrite`."""
         check_output(path, REPORT_FILE, force=overwrite, override="overwrite=True")
         with write_atomically(path) as file:
@@ -62,7 +62,7 @@ def make_report(subject: Subject) -> Report:
     return Report(subject.name or f"{subject.kind} model", sections_of(subject))
 
 
-def is_report(path: str | os.PathLike) -> bool:
+def is_report(path: str | os.PathLike[str]) -> bool:
     """Whether a file is a report that `save` wrote."""
     with open(path, "rb") as file:
         start = file.read(NEAR)

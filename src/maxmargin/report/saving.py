@@ -14,7 +14,7 @@ NEAR = 4096  # bytes from either end within which they do
 STARTS = (b"\x89PNG", b"<?xml", b"%PDF")
 
 
-def format_of(path: str | os.PathLike | None) -> str | None:
+def format_of(path: str | os.PathLike[str] | None) -> str | None:
     """The format that the ending of a name chooses; None where nothing is written."""
     if path is None:
         return None
@@ -24,7 +24,7 @@ def format_of(path: str | os.PathLike | None) -> str | None:
     return format
 
 
-def saved(figure: Any, path: str | os.PathLike | None, format: str | None) -> Any:
+def saved(figure: Any, path: str | os.PathLike[str] | None, format: str | None) -> Any:
     """The figure, once it is written where a path was given; files appear whole or not at all."""
     if path is not None and format is not None:
         with write_atomically(path) as file:
@@ -32,7 +32,7 @@ def saved(figure: Any, path: str | os.PathLike | None, format: str | None) -> An
     return figure
 
 
-def is_ours(path: str | os.PathLike) -> bool:
+def is_ours(path: str | os.PathLike[str]) -> bool:
     """Whether a file is a picture that `save_figure` wrote."""
     with open(path, "rb") as file:
         start = file.read(NEAR)

@@ -23,7 +23,7 @@ class Rows:
     """What is known of a set of rows without holding them."""
 
     n: int
-    d: int
+    d: int  # 0: of texts
     storage: str = ""
     entries: int | None = None
     name: str = ""
@@ -67,7 +67,10 @@ def search_by(
 
 @dataclass(frozen=True)
 class Subject:
-    """Everything that sections are computed from. Parts that are not known are None."""
+    """Everything that sections are computed from. Parts that are not known are None.
+
+    Of several labels a row, `y`, `predicted`, `score` and `probability` have a column a label.
+    """
 
     model: Any
     rows: Rows | None = None
@@ -82,6 +85,8 @@ class Subject:
     search: Search | None = None
     parameters: Mapping[str, Any] | None = field(default=None)
     name: str = ""
+    label_names: Sequence[str] | None = None  # of the columns of y
+    encoder: Any = None  # what made features of the columns of a table
 
     @cached_property
     def kind(self) -> str:
@@ -94,15 +99,22 @@ class Subject:
 
     @property
     def task(self) -> str:
-        """classification, ranking or regression"""
+        """classification, labels (several a row), ranking or regression"""
         if self.classes is not None:
-            return "classification"
+            return "labels" if self.model.task == "labels" else "classification"
         return "ranking" if self.model.task == "ranking" else "regression"
 
     @property
     def judged(self) -> bool:
         """Whether there are predictions and the truth beside them."""
         return self.y is not None and self.predicted is not None
+
+    @property
+    def class_names(self) -> list[str]:
+        """The classes, or the labels of which a row may have several, as they are written."""
+        if self.label_names is not None:
+            return list(self.label_names)
+        return [] if self.classes is None else list(map(label_text, self.classes.tolist()))
 
     def level_names(self, n: int) -> list[str] | None:
         """Names of n functions fitted to as many quantiles or expectiles; None if they are not."""
@@ -119,13 +131,13 @@ class Subject:
         if self.y is None or self.score is None or self.classes is None:
             return []
         if self.score.ndim == 1:
-            label = self.classes.tolist()[1]
-            return [(label_text(label), np.asarray(self.y == label), self.score)]
+            return [(self.class_names[1], np.asarray(self.y == self.classes[1]), self.score)]
         if self.score.shape[1] != len(self.classes):
             return []
+        several = self.task == "labels"
         return [
-            (label_text(label), np.asarray(self.y == label), self.score[:, j])
-            for j, label in enumerate(self.classes.tolist())
+            (name, self.y[:, j] != 0 if several else np.asarray(self.y == label), self.score[:, j])
+            for j, (name, label) in enumerate(zip(self.class_names, self.classes))
         ]
 
 
@@ -139,6 +151,8 @@ def describe_rows(X: Any, name: str = "", trained_on: bool = False) -> Rows:
     if hasattr(X, "blocks"):
         return Rows(X.n, X.d, f"{X.kind} rows, read block by block", None, name, trained_on)
     n, d = X.shape[0], (X.shape[1] if len(X.shape) > 1 else 1)
+    if getattr(X, "dtype", np.dtype(float)).kind in "OUST":
+        return Rows(n, 0, "texts", None, name, trained_on)
     if hasattr(X, "indptr"):
         storage = f"sparse ({X.data.dtype})"
         return Rows(n, d, storage, int(X.nnz), name, trained_on)

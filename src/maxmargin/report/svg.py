@@ -39,14 +39,14 @@ class Frame:
         self.width, self.height = WIDTH, HEIGHT * chart.height
         self.right, self.bottom = WIDTH - RIGHT, self.height - BOTTOM
 
-    def across(self, values) -> Any:
+    def across(self, values: Any) -> Any:
         return self.left + _share(values, self.x, self.xs) * (self.right - self.left)
 
-    def up(self, values) -> Any:
+    def up(self, values: Any) -> Any:
         return self.bottom - _share(values, self.y, self.ys) * (self.bottom - TOP)
 
 
-def _share(values, axis: Axis, span: tuple[float, float]) -> np.ndarray:
+def _share(values: Any, axis: Axis, span: tuple[float, float]) -> np.ndarray:
     """Where values are between the ends of an axis; what is beyond stays at the edge."""
     values = np.asarray(values, dtype=np.float64)
     low, high = span

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from maxmargin.report.markup import Markup, element, label
 
 WIDTH, HEIGHT = 440, 280  # in the units of the picture, which scales to its place
@@ -9,7 +11,7 @@ LEFT, RIGHT, TOP, BOTTOM = 60, 14, 12, 44
 LETTER = 6.6  # mean width of a character of 12 units
 
 
-def picture(id: str, title: str, alt: str, width: float, height: float, parts: list) -> Markup:
+def picture(id: str, title: str, alt: str, width: float, height: float, parts: list[Any]) -> Markup:
     return element(
         "svg",
         element("title", title, id=f"{id}-title"),

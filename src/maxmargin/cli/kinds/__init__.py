@@ -8,7 +8,7 @@ imported when a command needs them, and import training only inside their functi
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -32,8 +32,9 @@ from maxmargin.cli.options import (
     Option,
     spelled,
 )
+from maxmargin.cli.regression_options import EPSILONS, LOSS, REGRESSION, numbers
 from maxmargin.cli.weights import check_weights
-from maxmargin.losses.table import LOSSES
+from maxmargin.solvers.table import SOLVERS, solvers_for
 
 if TYPE_CHECKING:
     from maxmargin.cli.fitting import Evaluation, Found, Grid, Predictions
@@ -59,10 +60,6 @@ class Machine(Protocol):
     def evaluate(self, model: Any, dataset: Dataset, threads: int | None) -> Evaluation:
         """How good a model is on labelled rows."""
 
-
-class Searcher(Machine, Protocol):
-    """What the module of a kind defines that `cv` can search for."""
-
     def search(
         self, dataset: Dataset, grid: Grid, plan: Any, choices: Choices, watch: Callback | None
     ) -> Found:
@@ -78,8 +75,8 @@ class Kind:
     example: tuple[str, str]  # arguments of a command, and what they do
     options: tuple[Option, ...]  # that not every kind takes
     solvers: tuple[str, ...] = ()  # none: there is no choice
-    searches: bool = False  # the module is a `Searcher`
     beside: str = ""  # a kind much like it, in whose box of the help it is named
+    values: bool = False  # labels are numbers to predict
     streams: bool = False  # rows always stay on disk, and are read block by block
 
     def takes(self, name: str) -> bool:
@@ -91,11 +88,11 @@ class Kind:
         return [(f"{command} --kind {self.name} {self.example[0]}", self.example[1])]
 
 
-CUTTING_PLANES = ("auto", "ocas", "cpa")
-SOLVERS = ("auto", "dual", "ocas", "cpa", "newton")
+CUTTING_PLANES = ("auto", *solvers_for())
+POINTWISE_SOLVERS = ("auto", *SOLVERS)
 MEASURES = ("f1", "fbeta", "prbep", "precision_at_k", "recall_at_k", "roc_auc", "error")
 
-SOLVER = Option("--solver", "How to solve it:", default="auto", choices=SOLVERS)
+SOLVER = Option("--solver", "How to solve it:", default="auto", choices=POINTWISE_SOLVERS)
 BIAS = Option(
     "-B --bias", "Constant feature that carries the intercept; 0 or less: no intercept.", float,
     metavar="BIAS", said="1", read=lambda bias: max(bias, 0.0),
@@ -110,47 +107,6 @@ CLASS_WEIGHT = Option(
 )  # fmt: skip
 
 
-def numbers(option: str) -> Callable[[str], list[float]]:
-    """Reads values with commas."""
-
-    def read(text: str) -> list[float]:
-        try:
-            return [float(word) for word in text.removesuffix(",").split(",")]
-        except ValueError:
-            raise typer.BadParameter(f"{option} is {text!r}; expected numbers, as 0.1,1") from None
-
-    return read
-
-
-def levels(text: str) -> float | list[float]:
-    """One quantile, or several with commas."""
-    try:
-        known = [float(level) for level in text.split(",")]
-    except ValueError:
-        raise typer.BadParameter(
-            f"--quantile is {text!r}; expected numbers between 0 and 1, as 0.1,0.5,0.9"
-        ) from None
-    return known[0] if len(known) == 1 else known
-
-
-LOSS = Option(
-    "--loss",
-    "What is minimised:",
-    choices=tuple(LOSSES),
-    said="hinge; of real values epsilon_insensitive",
-)  # fmt: skip
-REGRESSION = (
-    Option("--epsilon", "Residuals up to here cost nothing.", float, metavar="X", said="0"),
-    Option(
-        "--quantile",
-        "Which quantile or expectile; several with commas.",
-        metavar="LIST",
-        said="0.5",
-        read=levels,
-    ),
-    Option("--delta", "Where the Huber loss becomes linear.", float, metavar="X", said="1"),
-    Option("--non-crossing", "Sort the quantiles of each row.", bool, False),
-)
 PROBABILITIES = Option(
     "--probabilities", "Calibrate probabilities, for predict --probabilities.", bool, False
 )
@@ -180,21 +136,18 @@ _ENTRIES = (
             *(LOSS, SOLVER, BIAS, INTERCEPT, CLASS_WEIGHT, PROBABILITIES, SEED, FROM_DISK),
             *ON_THE_FLY,
         ),
-        SOLVERS,
-        searches=True,
+        POINTWISE_SOLVERS,
     ),
     Kind(
         "regression",
         "real values, quantiles or expectiles by linear functions",
         ("prices.csv --loss quantile --quantile 0.1,0.5,0.9", "a median with a band around it"),
         (
-            LOSS,
-            *REGRESSION,
-            Option("--epsilons", "Values to try.", metavar="LIST", read=numbers("--epsilons")),
+            *(LOSS, *REGRESSION, EPSILONS),
             *(SOLVER, BIAS, INTERCEPT, SEED, FROM_DISK, *ON_THE_FLY),
         ),
-        SOLVERS,
-        searches=True,
+        POINTWISE_SOLVERS,
+        values=True,
     ),
     Kind(
         "kernel",
@@ -204,21 +157,19 @@ _ENTRIES = (
             *(*KERNEL_OPTIONS, OFFSET, MULTI_CLASS, CLASS_WEIGHT, PROBABILITIES, SEED),
             *(*IN_CELLS, GAMMAS, PICTURE),
         ),
-        searches=True,
     ),
     Kind(
         "kernel-regression",
         "real values, quantiles or expectiles by kernels",
         ("prices.csv --loss quantile --quantile 0.1,0.9 --gamma 2", "a band of any shape"),
         (LOSS, *REGRESSION, *KERNEL_OPTIONS, OFFSET, SEED, *IN_CELLS, GAMMAS),
-        searches=True,
+        values=True,
     ),
     Kind(
         "sparse-kernel",
         "kernel machines of few basis vectors",
         ("shuttle.svm -k 200", "at most 200 kernel values for a prediction"),
         (*(*ON_BASIS, *KERNEL_OPTIONS, CLASS_WEIGHT, PROBABILITIES, SEED, GAMMAS),),
-        searches=True,
     ),
     Kind(
         "rank",
@@ -226,7 +177,6 @@ _ENTRIES = (
         ("queries.svm -c 0.01", "pairs of a query in the order of their grades"),
         (SOLVER, QID, FROM_DISK, *ON_THE_FLY),
         CUTTING_PLANES,
-        searches=True,
     ),
     Kind(
         "ordinal",
@@ -234,7 +184,6 @@ _ENTRIES = (
         ("reviews.csv --order bad,fair,good", "neighbouring labels are lesser errors"),
         (*(ORDER, SOLVER, CLASS_WEIGHT, FROM_DISK, *ON_THE_FLY),),
         CUTTING_PLANES,
-        searches=True,
     ),
     Kind(
         "measure",
@@ -249,22 +198,20 @@ _ENTRIES = (
             *(SOLVER, BIAS, CLASS_WEIGHT, FROM_DISK, *ON_THE_FLY),
         ),
         CUTTING_PLANES,
-        searches=True,
     ),
     Kind(
         "sparse-kernel-regression",
         "real values or quantiles, of few basis vectors",
         ("prices.csv -k 200 --loss huber", "training grows linearly with the rows"),
         (LOSS, *REGRESSION, *ON_BASIS, *KERNEL_OPTIONS, SEED, GAMMAS),
-        searches=True,
         beside="sparse-kernel",
+        values=True,
     ),
     Kind(
         "sparse-kernel-rank",
         "scores that order the rows of a query, of few basis vectors",
         ("queries.svm -k 200 -c 0.01", "a ranking by a kernel"),
         (QID, *ON_BASIS, *KERNEL_OPTIONS, SEED, GAMMAS),
-        searches=True,
         beside="sparse-kernel",
     ),
     Kind(
@@ -272,7 +219,6 @@ _ENTRIES = (
         "labels that have an order, of few basis vectors",
         ("reviews.csv --order bad,fair,good -k 200", "one kernel score for all labels"),
         (ORDER, CLASS_WEIGHT, *ON_BASIS, *KERNEL_OPTIONS, SEED, GAMMAS),
-        searches=True,
         beside="sparse-kernel",
     ),
     Kind(
@@ -288,6 +234,7 @@ _ENTRIES = (
         ("huge.csv --loss huber --memory 2GB", "needs 2 GB, whatever the file has"),
         (LOSS, *REGRESSION, *STREAMED, SEED),
         streams=True,
+        values=True,
     ),
 )
 KINDS = {entry.name: entry for entry in _ENTRIES}
@@ -306,17 +253,6 @@ def options(*leave_out: str) -> list[Option]:
 def machine(kind: str) -> Machine:
     """The functions of a kind."""
     return cast(Machine, importlib.import_module(f"{__name__}.{kind.replace('-', '_')}"))
-
-
-def searcher(kind: str) -> Searcher:
-    """The functions of a kind that `cv` can search for."""
-    if not KINDS[kind].searches:
-        able = [name for name, entry in KINDS.items() if entry.searches]
-        raise typer.BadParameter(
-            f"cv is for --kind {' or '.join(able)}, but the kind is {kind}: train and evaluate it "
-            "with some values of C"
-        )
-    return cast(Searcher, machine(kind))
 
 
 def machine_of(model: Any) -> Machine:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from maxmargin.cli.fitting import Found, Grid, classes_of
+from maxmargin.cli.fitting import UNJUDGED, Found, Grid, classes_of
 from maxmargin.cli.kinds.linear import evaluate, predict
 
 if TYPE_CHECKING:
@@ -91,10 +92,13 @@ def search(
         "losses": result.loss.tolist(),
         "seconds": result.seconds,
     }
+    judged = not np.isnan(error).all()
     report = (
         f"validation error in per cent over {grid.folds} folds, {result.seconds:.2f} s\n"
         f"{error_chart(result.Cs, result.gammas, error, result.best)}"
         f"best: {best}, error {error[result.best]:.2%}"
+        if judged
+        else f"{UNJUDGED}: there is nothing to compare {best} with"
     )
     early = "the search ended early: grid points without a number were not tried in every fold"
     return Found(
@@ -103,7 +107,9 @@ def search(
         told,
         report,
         warning=None if result.complete else early,
-        draw=lambda path: error_map(result.Cs, result.gammas, error, path, result.best),
+        draw=(lambda path: error_map(result.Cs, result.gammas, error, path, result.best))
+        if judged
+        else None,
     )
 
 
@@ -124,9 +130,13 @@ def search_cells(dataset: Dataset, Cs: Any, grid: Grid, plan: Any, watch: Callba
         "gammas": [cell.gamma for cell in model.cells],
         "seconds": trained.seconds,
     }
-    said = "no cell has two classes" if error is None else f"validation error {error:.2%}"
+    said = f"validation error {error or 0:.2%} over {grid.folds} folds in each cell"
+    if error is None:
+        said = "no cell has two classes"
+    elif math.isnan(error):
+        said = f"in a cell {UNJUDGED}"
     report = (
         f"{len(model.cells)} cells, {len(model.constant_cells)} of one class, "
-        f"{trained.seconds:.2f} s\n{said} over {grid.folds} folds in each cell"
+        f"{trained.seconds:.2f} s\n{said}"
     )
     return Found(model, "a C and gamma for each cell", told, report)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
-from maxmargin.cli.fitting import Found, Grid
+from maxmargin.cli.fitting import UNJUDGED, Found, Grid
 from maxmargin.cli.kinds.kernel import check_kernel, check_place
 from maxmargin.cli.kinds.regression import evaluate, predict, values_of
 
@@ -74,6 +75,8 @@ def search(
         f"mean {plan.loss} loss over {grid.folds} folds\n     gamma          C           loss\n"
     )
     report = heading + "\n".join(lines) + f"\nbest: {best}, loss {loss:.6g}"
+    if math.isnan(loss):
+        report = f"{UNJUDGED}: there is nothing to compare {best} with"
     early = "the search ended early: grid points without a number were not tried in every fold"
     return Found(trained.model, best, told, report, warning=None if found.complete else early)
 
@@ -95,8 +98,8 @@ def search_cells(
         "gammas": [cell.gamma for cell in cells],
         "seconds": trained.seconds,
     }
-    report = (
-        f"{len(cells)} cells, {trained.seconds:.2f} s\n"
-        f"mean {plan.loss} loss {loss:.6g} over {grid.folds} folds in each cell"
-    )
+    said = f"mean {plan.loss} loss {loss:.6g} over {grid.folds} folds in each cell"
+    if loss is None or math.isnan(loss):
+        said = f"in a cell {UNJUDGED}"
+    report = f"{len(cells)} cells, {trained.seconds:.2f} s\n{said}"
     return Found(trained.model, "a C and gamma for each cell", told, report)

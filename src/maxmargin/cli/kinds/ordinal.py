@@ -45,7 +45,7 @@ def search(
     return search_along_C(dataset, task, grid, choices, watch)
 
 
-def order_of(text: str | None, dataset: Dataset, found: list) -> list | None:
+def order_of(text: str | None, dataset: Dataset, found: list[Any]) -> list[Any] | None:
     """The labels from the lowest to the highest; None for numbers, whose order is known."""
     if text is not None:
         order = labels_named(text.split(","), found, "the order names")

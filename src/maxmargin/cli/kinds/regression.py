@@ -67,7 +67,7 @@ def evaluate(model: RegressionModel, dataset: Dataset, threads: int | None) -> E
         told.append(facts)
         shown = [facts[key] for key in ("r2", "rmse", "mae", "below")]
         lines.append([name, *("-" if value is None else f"{value:.6g}" for value in shown)])
-    headings = ["", "R^2", "root mean square", "mean absolute", "share below"]
+    headings = ["", "R^2", "RMSE", "MAE", "share below"]
     title = f"{len(y)} rows"
     return Evaluation({"rows": len(y), "functions": told}, [Table(title, headings, lines)])
 

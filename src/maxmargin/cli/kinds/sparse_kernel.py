@@ -59,7 +59,7 @@ def distance(model: BasisExpansion) -> str:
     from maxmargin.problem import Certificate
 
     certificate = model.certificate
-    if certificate is None or not certificate.primal > 0 or model.exact_gap != model.exact_gap:
+    if certificate is None or not certificate.has_bound or model.exact_gap != model.exact_gap:
         return ""
     lowest = certificate.primal - model.exact_gap
     exact = Certificate(certificate.primal, lowest, certificate.status, 0, 0.0)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from maxmargin.cli.fitting import Found, Grid, classes_of
 from maxmargin.cli.kinds.linear import evaluate, predict
+from maxmargin.cli.searching import search_along_C
 
 if TYPE_CHECKING:
     from maxmargin.cli.options import Choices
     from maxmargin.data import Dataset
     from maxmargin.problem import Callback
 
-__all__ = ["evaluate", "plan", "predict", "train"]
+__all__ = ["evaluate", "plan", "predict", "search", "train"]
 
 
 def plan(choices: Choices, callback: Callback | None) -> Any:
@@ -31,3 +33,14 @@ def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
     found: Any = trained.model
     model = replace(found, classes=whole_numbers(found.classes))
     return replace(trained, model=model), f"{len(model.classes)} classes"
+
+
+def search(
+    dataset: Dataset, grid: Grid, plan: Any, choices: Choices, watch: Callback | None
+) -> Found:
+    from maxmargin.cli.rows import with_metadata
+    from maxmargin.training.stream_search import ClassesOnStream
+
+    with_metadata(dataset)
+    task = ClassesOnStream(classes_of(dataset), plan, dataset.weight, dataset.qid)
+    return search_along_C(dataset, task, grid, choices, watch)

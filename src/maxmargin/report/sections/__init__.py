@@ -12,6 +12,7 @@ from maxmargin.report.sections import (
     classes,
     data,
     kernels,
+    labels,
     ranking,
     regression,
     search,
@@ -22,6 +23,9 @@ from maxmargin.report.subject import Subject
 
 SECTIONS: dict[str, Callable[[Subject], Section | None]] = {
     "summary": classes.summary,
+    "labels": labels.labels,
+    "ranking": ranking.ranking,
+    "regression": regression.regression,
     "machine": training.machine,
     "certificate": training.certificate,
     "convergence": training.convergence,
@@ -30,8 +34,6 @@ SECTIONS: dict[str, Callable[[Subject], Section | None]] = {
     "confusion": classes.confusion,
     "curves": classes.operating_curves,
     "scores": classes.score_spread,
-    "ranking": ranking.ranking,
-    "regression": regression.regression,
     "weights": weights.weights,
     "vectors": kernels.vectors,
     "cells": kernels.cells,

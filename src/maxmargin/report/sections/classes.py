@@ -7,11 +7,12 @@ import numpy as np
 from maxmargin.report.charts import Axis, Chart, HeatMap, Section, Series, Table, line, mark
 from maxmargin.report.curves import Curve, curve, histogram_edges, reliability, shares
 from maxmargin.report.curves import confusion as count_confusion
-from maxmargin.report.sections.words import number, share
+from maxmargin.report.sections.words import first_of, number, share
 from maxmargin.report.subject import Subject, label_text
 
 MOST_CLASSES = 20  # in a confusion matrix that can be read
 MOST_CURVES = 6
+MOST_LISTED = 60
 UNIT = (0.0, 1.0)
 
 
@@ -26,18 +27,21 @@ def summary(subject: Subject) -> Section | None:
         f"{share(accuracy)} of the rows are labelled correctly; always saying the most "
         f"frequent label would get {share(largest)}."
     )
+    warnings = ["The model is no better than that."] if accuracy <= largest else []
     rows = []
-    areas = _areas(subject)
+    found_areas = areas(subject)
     for j, name in enumerate(map(label_text, labels.tolist())):
         right, predicted, true = counts[j, j], counts[:, j].sum(), counts[j].sum()
         ratios = [
-            _ratio(right, predicted),
-            _ratio(right, true),
-            _ratio(2 * right, predicted + true),
+            ratio(right, predicted),
+            ratio(right, true),
+            ratio(2 * right, predicted + true),
         ]
-        rows.append([name, *ratios, areas.get(name, "-"), number(true)])
+        rows.append([name, *ratios, found_areas.get(name, "-"), number(true)])
     columns = ["label", "precision", "recall", "F1", "ROC area", "rows"]
-    return Section("Summary", [text], tables=[Table("By label", columns, rows[:60])])
+    listed = rows[:MOST_LISTED]
+    title = first_of("By label", len(listed), len(rows), "first")
+    return Section("Summary", [text], tables=[Table(title, columns, listed)], warnings=warnings)
 
 
 def _counts(subject: Subject) -> tuple[np.ndarray, np.ndarray]:
@@ -45,16 +49,20 @@ def _counts(subject: Subject) -> tuple[np.ndarray, np.ndarray]:
     return count_confusion(subject.y, subject.predicted, subject.weight)
 
 
-def _areas(subject: Subject) -> dict[str, str]:
+def areas(subject: Subject) -> dict[str, str]:
+    """The ROC area of each class or label that has rows of both kinds."""
     found = {}
     for name, positive, score in subject.class_scores():
         drawn = curve(positive, score, subject.weight)
         if drawn is not None:
             found[name] = f"{drawn.roc_area:.4f}"
+    if len(found) == 1 and len(subject.class_names) == 2:  # the same for both of two classes
+        found = dict.fromkeys(subject.class_names, *found.values())
     return found
 
 
-def _ratio(part: float, whole: float) -> str:
+def ratio(part: float, whole: float) -> str:
+    """A part of a whole, where there is a whole."""
     return f"{part / whole:.4f}" if whole > 0 else "-"
 
 
@@ -118,35 +126,40 @@ def operating_curves(subject: Subject) -> Section | None:
         for name, positive, score in subject.class_scores()
         if (drawn := curve(positive, score, subject.weight)) is not None
     ]
-    if not found or subject.task != "classification":
+    if not found or subject.task not in ("classification", "labels"):
         return None
-    binary = len(found) == 1
     shown = sorted(found, key=lambda item: item[1].roc_area)[:MOST_CURVES]
-    text = [
-        "Every threshold on the score is a point of these curves; the operating point is the "
-        "threshold that the model uses."
-        if binary
-        else (
-            "Each label against all others. A point of a curve is a threshold on the score "
-            "of that label."
-        )
-    ]
+    if subject.task == "labels":
+        text = [
+            "Each label by itself. A point of a curve is a threshold on the score of that label; "
+            "the one that the model uses is marked."
+        ]
+    elif len(found) == 1:
+        text = [
+            "Every threshold on the score is a point of these curves; the operating point is the "
+            "threshold that the model uses."
+        ]
+    else:
+        text = [
+            "Each label against all others. A point of a curve is a threshold on the score of "
+            "that label."
+        ]
     if len(shown) < len(found):
         text.append(f"Drawn are the {len(shown)} labels with the least ROC area of {len(found)}.")
-    return Section("ROC and precision-recall", text, [roc_chart(shown), precision_chart(shown)])
+    decides = subject.task == "labels" or len(found) == 1
+    charts = [roc_chart(shown, decides), precision_chart(shown, decides)]
+    return Section("ROC and precision-recall", text, charts)
 
 
-def roc_chart(curves: list[tuple[str, Curve]]) -> Chart:
-    """True positives over false positives."""
+def roc_chart(curves: list[tuple[str, Curve]], decides: bool = True) -> Chart:
+    """True positives over false positives; `decides` if the model cuts each score at 0."""
     series = [Series("line", np.array(UNIT), np.array(UNIT), "chance", 5, True)]
     for k, (name, c) in enumerate(curves):
         series.append(
             line(c.false_positive_rate, c.recall, f"{name}: area {c.roc_area:.4f}", 1 + k)
         )
-    if len(curves) == 1:
-        c = curves[0][1]
-        at = c.at(0.0)
-        series.append(mark(c.false_positive_rate[at], c.recall[at], "operating point", 0))
+    if decides:
+        series += operating_points([(c, c.false_positive_rate, c.recall) for _, c in curves])
     worst = min(c.roc_area for _, c in curves)
     return Chart(
         "ROC curve",
@@ -159,16 +172,22 @@ def roc_chart(curves: list[tuple[str, Curve]]) -> Chart:
     )
 
 
-def precision_chart(curves: list[tuple[str, Curve]]) -> Chart:
-    """Precision over recall."""
+def operating_points(drawn: list[tuple[Curve, np.ndarray, np.ndarray]]) -> list[Series]:
+    """Where curves (with what is drawn across and upwards) are cut at 0; one alone is named."""
+    if len(drawn) == 1:
+        c, x, y = drawn[0]
+        return [mark(x[c.at(0.0)], y[c.at(0.0)], "operating point", 0)]
+    return [mark(x[c.at(0.0)], y[c.at(0.0)], "", 1 + k) for k, (c, x, y) in enumerate(drawn)]
+
+
+def precision_chart(curves: list[tuple[str, Curve]], decides: bool = True) -> Chart:
+    """Precision over recall; `decides` if the model cuts each score at 0."""
     series = [
         line(c.recall, c.precision, f"{name}: average {c.average_precision:.4f}", 1 + k)
         for k, (name, c) in enumerate(curves)
     ]
-    if len(curves) == 1:
-        c = curves[0][1]
-        at = c.at(0.0)
-        series.append(mark(c.recall[at], c.precision[at], "operating point", 0))
+    if decides:
+        series += operating_points([(c, c.recall, c.precision) for _, c in curves])
     worst = min(c.average_precision for _, c in curves)
     return Chart(
         "Precision and recall",
@@ -209,15 +228,19 @@ def score_spread(subject: Subject) -> Section | None:
     if len(found) != 1:
         return None
     name, positive, score = found[0]
-    text = [
-        "Rows to the right of 0 are labelled "
-        + f"{name}. Scores are distances from the boundary, not probabilities."
-    ]
-    charts = [histogram_chart(name, positive, score, subject.weight)]
-    if subject.probability is not None:
-        charts.append(calibration_chart(name, positive, subject.probability, subject.weight, True))
+    probability, weight = subject.probability, subject.weight
+    text = [f"Rows with a score above 0 are labelled {name}, the others are not."]
+    charts = [histogram_chart(name, positive, score, weight)]
+    which = f"labelled {name}"
+    if probability is not None:
+        text.append(
+            "A model is calibrated if, of the rows with a predicted probability near 0.3, say, "
+            f"three tenths are {which}."
+        )
+        charts.append(calibration_chart(which, positive, probability, weight, True))
     else:
-        charts.append(calibration_chart(name, positive, score, subject.weight, False))
+        text.append("A score is no probability: the second picture shows what it was worth here.")
+        charts.append(calibration_chart(which, positive, score, weight, False))
     return Section("Scores and calibration", text, charts)
 
 
@@ -235,7 +258,7 @@ def histogram_chart(
     rows = [[f"{m:.3g}", share(a), share(b)] for m, a, b in zip(middle, *columns)]
     return Chart(
         "Scores by label",
-        f"Histogram of scores: rows that are {name} have a median of "
+        f"Histogram of scores: rows labelled {name} have a median of "
         f"{_median(score[positive])}, the others {_median(score[~positive])}.",
         Axis("score"),
         Axis("share of the rows with the label"),
@@ -249,9 +272,16 @@ def _median(values: np.ndarray) -> str:
 
 
 def calibration_chart(
-    name: str, positive: np.ndarray, score: np.ndarray, weight: np.ndarray | None, probability: bool
+    which: str,
+    positive: np.ndarray,
+    score: np.ndarray,
+    weight: np.ndarray | None,
+    probability: bool,
 ) -> Chart:
-    """The share of positive rows among those with a similar score or probability."""
+    """The share of positive rows among those with a similar score or probability.
+
+    `which` rows are positive, in words: "labelled spam".
+    """
     means, share_of, weights = reliability(positive, score, weight)
     what = "predicted probability" if probability else "score"
     series = [line(means, share_of, "observed", 1), Series("points", means, share_of, "", 1)]
@@ -262,12 +292,10 @@ def calibration_chart(
     rows = [[f"{m:.4g}", share(s), number(w)] for m, s, w in zip(means, share_of, weights)]
     return Chart(
         "Calibration" if probability else "Share of positives by score",
-        f"The share of rows that are {name} goes from {share(share_of[0])} at the lowest "
+        f"The share of rows {which} goes from {share(share_of[0])} at the lowest "
         f"{what} to {share(share_of[-1])} at the highest.",
         Axis(f"mean {what} of a tenth of the rows", limits=UNIT if probability else None),
-        Axis(f"share that is {name}", limits=UNIT),
+        Axis(f"share of rows {which}", limits=UNIT),
         series,
-        Table(
-            f"Tenths of the rows by {what}", [f"mean {what}", f"share that is {name}", "rows"], rows
-        ),
+        Table(f"Tenths of the rows by {what}", [f"mean {what}", f"share {which}", "rows"], rows),
     )

@@ -35,7 +35,10 @@ def regression(subject: Subject) -> Section | None:
     if levels:
         columns = predicted[:, None] if predicted.ndim == 1 else predicted
         charts.append(coverage_chart(y, columns, levels, weight))
-        text.append("A quantile of 0.9, say, is right if nine tenths of the targets lie below it.")
+        text.append(
+            f"These are the errors of the quantile {levels[_central(levels, columns.shape[1])]:g}. "
+            "A quantile of 0.9, say, is right if nine tenths of the targets lie below it."
+        )
     return Section("Errors", text, charts, tables)
 
 

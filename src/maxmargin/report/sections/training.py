@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
-from maxmargin.problem import Progress, Status
+from maxmargin.models.mapped import SUFFIX
+from maxmargin.problem import Certificate, Progress, Status
 from maxmargin.report.charts import Axis, Chart, Section, Series, Table, line, rule
 from maxmargin.report.runs import gap, runs
-from maxmargin.report.sections.words import number, plain
-from maxmargin.report.subject import Subject, label_text
+from maxmargin.report.sections.words import counted, number, plain
+from maxmargin.report.subject import Subject
 
 MOST_PROBLEMS = 30  # certificates that are listed
 MOST_LINES = 6  # problems that are drawn
 
 KINDS = {
     "linear": "A linear classifier",
-    "measure": "A linear classifier trained for a measure of all its labels",
+    "multi-label": "A linear classifier for each of several labels, of which a row may have any,",
+    "measure": "A linear classifier trained for the measure {measure}",
     "stream": "A linear classifier trained on a stream of rows",
     "stream-regression": "A linear regression trained on a stream of rows",
     "rank": "A linear ranking",
@@ -38,24 +42,27 @@ KINDS = {
 def machine(subject: Subject) -> Section:
     """The kind of model, its solver and its parameters."""
     model = subject.model
-    what = KINDS.get(subject.kind, f"A model of the kind {subject.kind}")
-    classes = subject.classes
+    what = KINDS.get(subject.kind.removesuffix(SUFFIX), f"A model of the kind {subject.kind}")
+    what = what.format(measure=model.parameters.get("measure", "a measure of all labels"))
+    made = ", made of the rows in every pass," if subject.kind.endswith(SUFFIX) else ""
     facts = [["kind", subject.kind]]  # the sentence says which solver there was in the end
-    facts.append(["features", number(model.n_features)])
-    if classes is not None:
-        shown = ", ".join(label_text(label) for label in classes[:12].tolist())
-        facts.append(["classes", shown + (" ..." if len(classes) > 12 else "")])
+    names = subject.class_names
+    if names:
+        several = subject.task == "labels"
+        shown = ", ".join(names[:12]) + (f", ... ({number(len(names))})" if names[12:] else "")
+        facts.append(["labels of a row" if several else "classes", shown])
     parameters = model.parameters if subject.parameters is None else subject.parameters
     facts += [
         [name, plain(value)] for name, value in sorted(parameters.items()) if value is not None
     ]
-    text = f"{what} on {number(model.n_features)} features, found by the solver {model.solver!r}."
+    features = counted(model.coef.shape[1] if made else model.n_features, "feature")
+    text = f"{what} on {features}{made or ','} found by the solver {model.solver!r}."
     return Section(
         "What was trained", [text], tables=[Table("Parameters", ["name", "value"], facts)]
     )
 
 
-def certificate(subject: Subject) -> Section | None:
+def certificate(subject: Subject) -> Section:
     """The certificate in words, and the numbers of every problem."""
     found = subject.model.certificate
     if found is None:
@@ -66,7 +73,8 @@ def certificate(subject: Subject) -> Section | None:
                 "answer is."
             ],
         )
-    text = [f"{str(found)[0].upper()}{str(found)[1:]}.", _meaning(found)]
+    text = [f"{str(found)[0].upper()}{str(found)[1:]}."]
+    text += [*_of_several(found, subject.model.certificates), _meaning(found)]
     warnings = [] if found.status in (Status.OPTIMAL, Status.RULE_MET) else [_advice(found)]
     problems = list(subject.model.certificates)[:MOST_PROBLEMS]
     names = _problem_names(subject, len(problems))
@@ -88,19 +96,30 @@ def certificate(subject: Subject) -> Section | None:
     return Section("Certificate", text, tables=[Table(title, columns, rows)], warnings=warnings)
 
 
-def _meaning(certificate) -> str:
+def _of_several(found: Certificate, problems: Sequence[Certificate]) -> list[str]:
+    """What the certificate of a model is to those of its problems."""
+    if len(problems) < 2:
+        return []
+    said = f"The model is the answer to {number(len(problems))} problems with bounds of their own"
+    if any(found is one for one in problems):
+        return [f"{said}. This is the one that ended furthest from its optimum."]
+    return [f"{said}; these are their sums."]
+
+
+def _meaning(certificate: Certificate) -> str:
     if not certificate.has_bound:
         return "No lower bound of use was found, so that the best possible objective is not known."
+    spans = certificate.best != Certificate.best
+    which = "on these basis vectors" if spans else "of this kind"
     return (
-        f"The objective of this model is {certificate.primal:.8g}. No model of this kind, "
-        "with these "
-        f"parameters and on these rows, has an objective below {certificate.dual:.8g}. Both "
-        "numbers were "
-        "computed in float64 over all rows after training."
+        f"The objective, which training makes small, is {certificate.primal:.8g}. No model "
+        f"{which}, with these parameters and trained on these rows, has an objective below "
+        f"{certificate.dual:.8g}. Both numbers are sums over all rows of the training, computed "
+        "in float64 when it had ended."
     )
 
 
-def _advice(certificate) -> str:
+def _advice(certificate: Certificate) -> str:
     asked = "" if certificate.tol is None else f" ({certificate.tol:g} was asked for)"
     return (
         f"The run ended before the tolerance was reached: its relative gap is "
@@ -110,15 +129,16 @@ def _advice(certificate) -> str:
 
 
 def _problem_names(subject: Subject, n: int) -> list[str]:
-    classes = subject.classes
+    names = subject.class_names
     if n == 1:
         return ["all rows"]
-    if classes is not None and getattr(subject.model, "multi_class", "ovr") == "ovo":
-        pairs = list(combinations(map(label_text, classes.tolist()), 2))
+    if getattr(subject.model, "multi_class", "ovr") == "ovo":
+        pairs = list(combinations(names, 2))
         if len(pairs) == n:
             return [f"{first} against {second}" for first, second in pairs]
-    elif classes is not None and len(classes) == n:
-        return [f"{label_text(label)} against the rest" for label in classes.tolist()]
+    elif len(names) == n:
+        several = subject.task == "labels"
+        return [f"label {name}" if several else f"{name} against the rest" for name in names]
     if hasattr(subject.model, "cells") and len(subject.model.cells) == n:
         return [f"cell {k + 1}" for k in range(n)]
     levels = subject.level_names(n)
@@ -146,10 +166,9 @@ def convergence(subject: Subject) -> Section | None:
     shown = parts[:MOST_LINES]
     steps = max(part[-1].iteration for part in parts)
     seconds = max(part[-1].seconds for part in parts)
-    text = [
-        f"{len(parts)} {'problem' if len(parts) == 1 else 'problems'}, at most {steps} "
-        f"iterations and {seconds:.3g} seconds each."
-    ]
+    effort = f"{counted(steps, 'iteration')} and {seconds:.3g} seconds"
+    alone = len(parts) == 1
+    text = [f"{effort}." if alone else f"{len(parts)} problems, at most {effort} each."]
     if all(len(part) == 1 for part in parts):
         text.append("Only the end of the run was recorded.")
         return Section("Convergence", text, tables=[_moments([part[0] for part in shown])])
@@ -176,7 +195,7 @@ def _tolerance(subject: Subject) -> float | None:
     return None if certificate is None else certificate.tol
 
 
-def _bounds_chart(part, name: str) -> Chart:
+def _bounds_chart(part: Any, name: str) -> Chart:
     seconds = np.array([p.seconds for p in part])
     primal, dual = np.array([p.primal for p in part]), np.array([p.dual for p in part])
     first = max(0, int(np.searchsorted(-primal, -4 * max(primal[-1], 1e-300))))
@@ -200,7 +219,7 @@ def _bounds_chart(part, name: str) -> Chart:
     )
 
 
-def _gap_chart(parts, names: list[str], tol: float | None) -> Chart:
+def _gap_chart(parts: Any, names: list[str], tol: float | None) -> Chart:
     series = [
         line(
             [p.seconds for p in part],
@@ -223,13 +242,13 @@ def _gap_chart(parts, names: list[str], tol: float | None) -> Chart:
     )
 
 
-def _seconds(parts) -> Axis:
+def _seconds(parts: Any) -> Axis:
     """Time since the start of a run."""
     last = max(part[-1].seconds for part in parts)
     return Axis("seconds", limits=(0.0, last) if last > 0 else None)
 
 
-def _moments(part, most: int = 12) -> Table:
+def _moments(part: Any, most: int = 12) -> Table:
     kept = sorted({round(k) for k in np.linspace(0, len(part) - 1, min(most, len(part)))})
     rows = [
         [

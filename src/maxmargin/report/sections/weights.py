@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from maxmargin.report.charts import Axis, Chart, Section, Series, Table
 from maxmargin.report.sections.words import number
-from maxmargin.report.subject import Subject, label_text
+from maxmargin.report.subject import Subject
 
 MOST = 20  # weights of one score
 MOST_PROBLEMS = 4  # charts; a table has the largest weights of all
@@ -19,11 +21,11 @@ def weights(subject: Subject) -> Section | None:
         return None
     names = feature_names(subject.model, coef.shape[1])
     used = int((coef != 0).any(axis=0).sum())
+    value = "prediction" if subject.task == "regression" else "score"
     text = [
-        f"{number(used)} of {number(coef.shape[1])} weights are not zero. A weight says how "
-        "much the score "
-        "changes when the feature grows by one, so that weights compare features of equal "
-        "scale only."
+        f"{number(used)} of {number(coef.shape[1])} weights are not zero. A weight says how much "
+        f"the {value} changes when the feature grows by one, so that weights compare features of "
+        "equal scale only."
     ]
     scores = score_names(subject, len(coef))
     shown = list(zip(scores, coef))[:MOST_PROBLEMS]
@@ -35,15 +37,13 @@ def weights(subject: Subject) -> Section | None:
 
 def score_names(subject: Subject, k: int) -> list[str]:
     """What each row of weights speaks for."""
-    classes = subject.classes
-    if classes is None or subject.model.task == "order":
-        return subject.level_names(k) or ["the score"] * k
-    if k == 1:
-        return [label_text(classes.tolist()[1])]
-    return [label_text(label) for label in classes.tolist()]
+    if subject.classes is None or subject.model.task == "order":
+        value = "prediction" if subject.task == "regression" else "score"
+        return subject.level_names(k) or [f"the {value}"] * k
+    return subject.class_names[-k:]  # of two classes, the second has the score
 
 
-def feature_names(model, d: int) -> list[str]:
+def feature_names(model: Any, d: int) -> list[str]:
     """Names of columns; their numbers in the file where there are none."""
     names = getattr(model, "feature_names", None)
     if names is not None and len(names) == d:

@@ -32,6 +32,12 @@ def plain(value: Any) -> str:
     return str(value)
 
 
+def first_of(title: str, shown: int, n: int, which: str) -> str:
+    """The title of a table that may hold some of n things only: "Labels (the 30 most frequent of
+    50)"."""
+    return title if shown >= n else f"{title} (the {number(shown)} {which} of {number(n)})"
+
+
 def counted(n: float, what: str, more: str | None = None) -> str:
     """ "1 row", "2 rows"."""
     return f"{number(n)} {what if n == 1 else more or what + 's'}"
