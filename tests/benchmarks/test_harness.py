@@ -17,6 +17,7 @@ from benchmarks.measure import Measurement, Plan
 from benchmarks.objective import Problem, Reference
 from benchmarks.peers import PEERS
 from benchmarks.peers.base import Peer
+from benchmarks.run import Budget
 from benchmarks.worker import Failed, TooSlow, Worker
 
 from benchmarks import datasets, pictures, tables
@@ -123,6 +124,18 @@ def test_a_peer_is_stopped_at_its_time_limit(data):
     with pytest.raises(TooSlow):
         worker.run(1.0, {}, time_limit=0.2)
     worker.close()
+
+
+def test_nothing_begins_that_may_outlast_the_minutes():
+    budget = Budget(10)
+    budget.took(400)
+    assert not budget.is_spent()
+    budget.took(601)
+    budget.took(1)
+    assert budget.is_spent()
+    unlimited = Budget(None)
+    unlimited.took(1e9)
+    assert not unlimited.is_spent()
 
 
 def test_a_peer_that_raises_is_told_with_its_message(data):

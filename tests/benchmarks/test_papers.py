@@ -1,13 +1,18 @@
 """The pages about the papers say what the kept numbers say."""
 
 import dataclasses
+import re
+import threading
 
 import pytest
 from benchmarks.papers import findings, items, judges, pages
+from benchmarks.papers.boxes import BOXES
 from benchmarks.papers.contents import CONTENTS
 from benchmarks.papers.items import HOLDS, Curves, Found, Given, Item, Table
 from benchmarks.papers.papers import PAPERS
 from benchmarks.paths import PROJECT, RESULTS
+
+from benchmarks import machine
 
 KEPT = RESULTS / "papers"
 # What the papers number, by their own counting: none of it may be missing from the lists.
@@ -70,12 +75,19 @@ def test_what_was_measured_is_not_measured_again(tmp_path, counted):
 
 
 @pytest.mark.parametrize(
-    "wall, others, decided",
-    [(True, None, False), (True, 0.5, False), (True, 0.02, True), (False, None, True)],
+    "wall, others, waited, decided",
+    [
+        (True, None, None, False),
+        (True, 0.5, None, False),
+        (True, 0.5, 0.3, False),
+        (True, 0.5, 0.02, True),
+        (True, 0.02, None, True),
+        (False, None, None, True),
+    ],
 )
-def test_seconds_of_the_wall_on_a_busy_machine_decide_nothing(wall, others, decided):
+def test_seconds_of_the_wall_on_a_busy_machine_decide_nothing(wall, others, waited, decided):
     item = Item("ocas", "Table 9", "says.", "", (), None, wall)
-    found = Found("seen 1.", HOLDS, others=others)
+    found = Found("seen 1.", HOLDS, others=others, waited=waited)
     finding = findings.Finding("ocas", "says.", "Table 9")
     expected = HOLDS if decided else items.UNDECIDED
     assert item.verdict(found) == expected
@@ -88,6 +100,26 @@ def test_a_run_notes_what_other_programs_took(tmp_path, counted):
     assert found.others is None or 0 <= found.others <= 1
     assert "25 %" in pages.beside(dataclasses.replace(found, others=0.25))
     assert "not recorded" in pages.beside(dataclasses.replace(found, others=None))
+    assert found.waited is None or 0 <= found.waited <= 1
+    assert "one 7 % of its time" in pages.beside(
+        dataclasses.replace(found, others=0.5, waited=0.07)
+    )
+
+
+def test_threads_that_ended_count_in_what_a_run_waited():
+    if not machine.scheduled():
+        pytest.skip("the system does not count")
+
+    def work():
+        while str(threading.get_native_id()) not in waiting.last:
+            pass
+
+    with machine.Waiting() as waiting:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    assert set(waiting.last) > set(machine.scheduled())
+    assert 0 <= waiting.share <= 1
 
 
 def test_an_item_without_its_data_is_left_out(tmp_path, counted):
@@ -124,6 +156,22 @@ def test_what_is_listed_is_an_item_or_a_place_in_the_project(paper):
         assert (entry.item is None) != (entry.place is None), entry.label
         assert entry.item is None or entry.item in names, entry.label
         assert entry.place is None or (PROJECT / entry.place).is_file(), entry.label
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_line_of_every_box_has_a_function_that_exists(paper):
+    boxes = {entry.label for entry in CONTENTS[paper] if entry.label.startswith(("Alg", "Proc"))}
+    assert [box.label for box in BOXES[paper]] == sorted(boxes)
+    for box in BOXES[paper]:
+        for line in box.lines:
+            text = (PROJECT / line.place).read_text()
+            if line.place.endswith(".py"):
+                *owner, name = line.name.split(".")
+                start = text.index(f"class {owner[0]}") if owner else 0
+                assert re.search(rf"\bdef {name}\(", text[start:]), line
+            else:
+                declared = rf"^ *[A-Za-z][^;=]*\b{re.escape(line.name)}\("
+                assert re.search(declared, text, re.MULTILINE), line
 
 
 def test_the_file_of_a_box_names_it():

@@ -25,10 +25,15 @@ def test_sections_measured_later_leave_the_others_alone(tmp_path):
 
 
 def test_numbers_in_tables_are_short():
-    assert table(["a", "b"], [[1.23456, 7], ["x", 0.5]]).splitlines()[2:] == [
+    assert table(["a", "b"], [[1.23456, 7], ["x", 0.5], [1234.5, 2e7]]).splitlines()[2:] == [
         "| 1.23 | 7 |",
         "| x | 0.5 |",
+        "| 1234 | 2e+07 |",
     ]
+
+
+def test_a_bar_in_a_text_ends_no_cell():
+    assert table(["a", "b"], [["|x|", 1]]).splitlines()[2] == r"| \|x\| | 1 |"
 
 
 LEARN = """#!/bin/sh

@@ -83,23 +83,36 @@ def test_links_that_lead_nowhere_are_found(tmp_path):
     ]
 
 
+def browse(folder: Path, *options: str) -> str:
+    """What Chromium prints, with a profile of its own in a folder."""
+    flags = "--headless --no-sandbox --disable-gpu --no-first-run --disable-sync"
+    more = f"--disable-background-networking --disable-component-update {flags}".split()
+    command = [BROWSER, *more, f"--user-data-dir={folder / 'profile'}", *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300).stdout
+
+
+in_browser = pytest.mark.skipif(BROWSER is None, reason="needs Chromium on the PATH")
+
+
 @built
-@pytest.mark.skipif(BROWSER is None, reason="needs Chromium on the PATH")
+@in_browser
 @pytest.mark.parametrize("page", ["index.html", "gallery/index.html", "api/index.html"])
 def test_pages_of_the_site_render_in_both_schemes(page, tmp_path):
     shots = set()
     for scheme in (0, 1):
         shot = tmp_path / f"{scheme}.png"
-        flags = "--headless --no-sandbox --disable-gpu --no-first-run --disable-sync"
-        subprocess.run(
-            [
-                *(BROWSER, *flags.split(), "--disable-background-networking"),
-                *("--disable-component-update", f"--user-data-dir={tmp_path / 'profile'}"),
-                *(f"--blink-settings=preferredColorScheme={scheme}", "--window-size=1000,800"),
-                *(f"--screenshot={shot}", (SITE / page).as_uri()),
-            ],
-            capture_output=True,
-            timeout=300,
+        browse(
+            tmp_path,
+            *(f"--blink-settings=preferredColorScheme={scheme}", "--window-size=1000,800"),
+            *(f"--screenshot={shot}", (SITE / page).as_uri()),
         )
         shots.add(shot.read_bytes())
     assert len(shots) == 2
+
+
+@built
+@in_browser
+def test_the_site_is_searched_without_a_server(tmp_path):
+    page = (SITE / "search.html").as_uri() + "?q=certificate"
+    shown = browse(tmp_path, "--virtual-time-budget=20000", "--dump-dom", page)
+    assert re.search(r'<ul[^>]*class="search".*href="concepts/certificate\.html', shown, re.DOTALL)

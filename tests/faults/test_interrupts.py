@@ -22,7 +22,7 @@ warnings.simplefilter("ignore")
 kind, solvers, delays, max_times = json.loads(sys.argv[1])
 rng = np.random.default_rng(0)
 n, d = {
-    "dense": (200_000, 50), "sparse": (200_000, 400), "classes": (20_000, 50),
+    "dense": (100_000, 50), "sparse": (100_000, 400), "classes": (20_000, 50),
     "wide": (20_000, 2_500), "small": (200, 10),
 }[kind]
 if kind in ("sparse", "wide"):
@@ -107,7 +107,7 @@ def check(results, status, least=0.0):
 
 @pytest.fixture(scope="module", params=["dense", "sparse"])
 def fits(request):
-    return run(request.param, SOLVERS, delays=(0.03, 0.15, -0.01, -0.05), max_times=(0.5,))
+    return run(request.param, SOLVERS, delays=(0.03, 0.12, -0.01), max_times=(0.3,))
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -123,7 +123,7 @@ def test_ctrl_c_before_training_begins_is_heard_too(fits, solver):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_time_limit_is_kept(fits, solver):
-    check([r for r in fits if r["solver"] == solver and r["how"] == "limit"], "max_time", 0.4)
+    check([r for r in fits if r["solver"] == solver and r["how"] == "limit"], "max_time", 0.2)
 
 
 def test_several_classes_share_one_limit_and_one_interrupt():
@@ -181,7 +181,7 @@ def test_fits_in_other_threads_work_without_signals(svm):
 
 def test_small_problems_that_take_long_are_stopped_in_time_too():
     """Dual descent with a huge C: hundreds of thousands of epochs over few rows."""
-    fits = run("small", ["dual"], delays=(2.0,), max_times=(2.0,))
+    fits = run("small", ["dual"], delays=(0.6,), max_times=(0.6,))
     check([r for r in fits if r["how"] == "ctrl-c"], "interrupted")
     seconds = next(r["seconds"] for r in fits if r["how"] == "limit")
-    assert seconds >= 1.9
+    assert seconds >= 0.5

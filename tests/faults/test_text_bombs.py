@@ -43,6 +43,27 @@ def shared_text(length: int, rows: int = ROWS) -> pa.Array:
     return pa.DictionaryArray.from_arrays(indices, pa.array(["a" * length]))
 
 
+def views_of_one_text(length: int, rows: int = ROWS) -> pa.Array:
+    """The same without a dictionary: every row views the only text."""
+    view = np.zeros(4, np.int32)  # length, prefix, buffer, offset
+    view[0], view[1] = length, np.frombuffer(b"aaaa", np.int32)[0]
+    buffers = [None, pa.py_buffer(np.tile(view, rows)), pa.py_buffer(b"a" * length)]
+    return pa.Array.from_buffers(pa.string_view(), rows, buffers)
+
+
+@pytest.mark.parametrize("text", ["label", "x"])
+def test_views_of_one_long_text_are_refused(tmp_path, monkeypatch, text):
+    monkeypatch.setenv("MAXMARGIN_MAX_UNPACKED", "4MB")
+    columns = {"label": np.arange(ROWS) % 2, "x": np.ones(ROWS)} | {
+        text: views_of_one_text(1 << 16)
+    }
+    path = write(tmp_path / "views.arrow", pa.table(columns))
+    with pytest.raises(data.DataError, match=TOO_MUCH):
+        data.open(path, encode="auto")
+    with pytest.raises(data.DataError, match=TOO_MUCH):
+        drained(path, encode="auto")
+
+
 DELTA = {"use_dictionary": False, "column_encoding": {"label": "DELTA_BYTE_ARRAY", "x": "PLAIN"}}
 
 

@@ -17,6 +17,7 @@ CORPUS = Path(__file__).parent / "corpus"
 CORE = ["svmlight", "fasta", "numerals", "rows", "parquet"]
 FILES = [
     *("csv", "svmlight", "parquet", "arrow", "store", "zstd", "gzip"),
+    *("fasta", "queries"),
     *("encoded-csv", "encoded-parquet", "encoded-models"),
     *("models", "liblinear", "checkpoint"),
 ]

@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 if "MAXMARGIN_SANITIZED_CORE" in os.environ:
     import tests.sanitized  # noqa: F401
@@ -28,23 +29,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet
-import scipy.sparse as sp
-from tests.fuzz import tables
+from tests.fuzz import machines, tables
+from tests.fuzz.machines import GRADES, SPARSE, VALUES, WORDS, X, Y
 from tests.fuzz.mutation import change_bytes, change_json
 
-from maxmargin import (
-    KernelSVC,
-    LinearSVC,
-    MeasureSVC,
-    OrdinalSVC,
-    RankSVM,
-    SparseKernelSVC,
-    StreamSVC,
-    _core,
-    data,
-)
+from maxmargin import StreamSVC, StreamSVR, _core, data
 from maxmargin.data import Dataset
-from maxmargin.models import load_model, save
+from maxmargin.models import load_model
 
 CORPUS = Path(__file__).parent / "corpus"
 REFUSALS = (ValueError, OSError)
@@ -57,13 +48,6 @@ class Target:
     seeds: Callable[[Path], list[bytes]]
     use: Callable[[Path], object]
     change: Callable[[bytes, random.Random, list[bytes]], bytes] = change_bytes
-
-
-rng = np.random.default_rng(0)
-X = rng.normal(size=(12, 3)).round(2)
-SPARSE = sp.csr_matrix(X * (X > 0), dtype=np.float32)
-Y = np.array([-1, 1] * 6)
-GRADES = np.array([1, 2, 3] * 4)
 
 
 # ---------------------------------------------------------------- data
@@ -126,8 +110,46 @@ def use_data(path: Path) -> None:
     dataset = data.open(path, threads=1)
     if dataset.X.shape[1] < 1000:
         dataset.X @ np.ones(dataset.X.shape[1])
-    for block in data.open_source(path).blocks():
+    drained(data.open_source(path))
+
+
+def drained(source: data.BlockSource) -> None:
+    for block in source.blocks():
         assert block.y is None or len(block.y) == block.X.shape[0]
+        assert block.qid is None or len(block.qid) == block.X.shape[0]
+
+
+def two_line_files(folder: Path) -> list[bytes]:
+    """FASTA with labels and without, lines broken or not."""
+    return [
+        b">a label=1\nACGT\n>b label=-1\nGG\nTT\n" * 3,
+        b"; by hand\n" + b">a\nacgtn\n\n>b\nTT\n" * 3,
+    ]
+
+
+def use_strings(path: Path) -> None:
+    """As one labelled file, and as one of two classes, with features made of what was read."""
+    refused = []
+    for opened in (data.open_source, lambda path: data.open_two_classes(path, path)):
+        try:
+            source = opened(path)
+            drained(source)
+            StreamSVC(features="spectrum:2", max_iter=1).fit(source)
+        except REFUSALS as error:
+            refused.append(error)
+    if refused:
+        raise refused[0]
+
+
+def use_queries(path: Path) -> None:
+    """The file beside 12 rows that says how many of them each query has."""
+    rows = path.with_suffix("")
+    if not rows.exists():
+        data.save(Dataset(X=SPARSE, y=GRADES), rows)
+    try:
+        assert len(data.open(rows).qid) == len(GRADES)
+    finally:
+        drained(data.open_source([rows, rows]))
 
 
 DENSE_SET, SPARSE_SET = Dataset(X=X, y=Y), Dataset(X=SPARSE, y=Y, qid=np.repeat([1, 2], 6))
@@ -136,31 +158,14 @@ DENSE_SET, SPARSE_SET = Dataset(X=X, y=Y), Dataset(X=SPARSE, y=Y, qid=np.repeat(
 # ---------------------------------------------------------------- models
 
 
-def models(folder: Path) -> list[bytes]:
-    quick = {"max_iter": 3}
-    fitted = [
-        LinearSVC().fit(X, Y),
-        LinearSVC().fit(SPARSE, GRADES),
-        KernelSVC().fit(X, Y),
-        KernelSVC(kernel="poly").fit(SPARSE, GRADES),
-        SparseKernelSVC(n_basis=2).fit(X, Y),
-        RankSVM().fit(X, GRADES),
-        OrdinalSVC().fit(X, GRADES),
-        MeasureSVC().fit(X, Y),
-        StreamSVC(**quick).fit(X, Y),
-        StreamSVC(features="pairs:bits=4", **quick).fit(X, Y),
-    ]
-    found = []
-    for estimator in fitted:
-        save(estimator, folder / "model")
-        found.append((folder / "model").read_bytes())
-    return found
-
-
 def use_model(path: Path) -> None:
     model = load_model(path)
     rows = X if model.encoder is None else tables.a_mixed_table().to_pandas()
+    if getattr(model, "rows", None) == "strings":
+        rows = WORDS.tolist()
     model.predict(rows) if hasattr(model, "predict") else model.decision_function(rows)
+    if getattr(model, "calibration", None) is not None:
+        model.probabilities(rows)
 
 
 def change_model(whole: bytes, random: random.Random, pool: list[bytes]) -> bytes:
@@ -178,28 +183,33 @@ def change_model(whole: bytes, random: random.Random, pool: list[bytes]) -> byte
     return len(text).to_bytes(8, "little") + text + tensors
 
 
-def model_texts(folder: Path) -> list[bytes]:
-    """LIBLINEAR's, which are loaded, and LIBSVM's, which are only written."""
-    from maxmargin.models import liblinear_text, libsvm_text
-
-    libsvm_text.write(KernelSVC().fit(X, Y).to_model(), folder / "text")
-    found = [(folder / "text").read_bytes()]
-    for y in (Y, GRADES):
-        liblinear_text.write(LinearSVC().fit(X, y).to_model(), folder / "text")
-        found.append((folder / "text").read_bytes())
-    return found
-
-
 # ---------------------------------------------------------------- checkpoints
 
 
-def stream(path: Path) -> StreamSVC:
-    return StreamSVC(checkpoint=path, checkpoint_every=0.0, max_iter=2, n_jobs=1)
+def stream(path: Path, machine: type[StreamSVC | StreamSVR] = StreamSVC) -> Any:
+    return machine(checkpoint=path, checkpoint_every=0.0, max_iter=2, n_jobs=1)
 
 
 def checkpoints(folder: Path) -> list[bytes]:
-    stream(folder / "checkpoint").fit(X, Y)
-    return [(folder / "checkpoint").read_bytes()]
+    found = []
+    for machine, y in ((StreamSVC, Y), (StreamSVC, GRADES), (StreamSVR, VALUES)):
+        stream(folder / "checkpoint", machine).fit(X, y)
+        found.append((folder / "checkpoint").read_bytes())
+        (folder / "checkpoint").unlink()
+    return found
+
+
+def resume(path: Path) -> None:
+    """Every fit that the file may be from goes on with it, or says why not."""
+    content, refused = path.read_bytes(), []
+    for machine, y in ((StreamSVC, Y), (StreamSVC, GRADES), (StreamSVR, VALUES)):
+        path.write_bytes(content)
+        try:
+            stream(path, machine).fit(X, y)
+        except REFUSALS as error:
+            refused.append(error)
+    if len(refused) == 3:
+        raise refused[0]
 
 
 TARGETS = {
@@ -210,12 +220,14 @@ TARGETS = {
     "store": Target(".arrow", stores, use_data),
     "zstd": Target(".svm.zst", written(".svm.zst", SPARSE_SET), use_data),
     "gzip": Target(".csv.gz", written(".csv.gz", DENSE_SET), use_data),
+    "fasta": Target(".fa", two_line_files, use_strings),
+    "queries": Target(".svm.query", lambda folder: [b"4\n8\n", b"12", b"1\n" * 12], use_queries),
     "encoded-csv": Target(".csv", tables.mixed_csv, tables.use_encoded),
     "encoded-parquet": Target(".parquet", tables.mixed_parquet, tables.use_encoded),
     "encoded-models": Target(".model", tables.encoded_models, use_model, change_model),
-    "models": Target(".model", models, use_model, change_model),
-    "liblinear": Target(".txt", model_texts, use_model),
-    "checkpoint": Target(".checkpoint", checkpoints, lambda path: stream(path).fit(X, Y)),
+    "models": Target(".model", machines.models, use_model, change_model),
+    "liblinear": Target(".txt", machines.model_texts, use_model),
+    "checkpoint": Target(".checkpoint", checkpoints, resume),
 }
 
 

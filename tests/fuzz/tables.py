@@ -24,6 +24,8 @@ def a_mixed_table() -> pa.Table:
             "city": pa.array(["Rome", "Oslo", None, "Bonn"] * 6).dictionary_encode(),
             "joined": days * 8,
             "member": [True, False, None] * 8,
+            "price": ["1.234,50", "12,5", "€ 7,00", "-3,5 %"] * 6,
+            "sum": ["$1,234.50", "-12.5", "7", "1,000,000"] * 6,
             "remark": [f"call number {i} was long, and it went well" for i in range(24)],
         }
     )
@@ -31,7 +33,12 @@ def a_mixed_table() -> pa.Table:
 
 def mixed_csv(folder: Path) -> list[bytes]:
     frame = a_mixed_table().to_pandas()
-    return [frame.to_csv(index=False).encode(), frame.to_csv(index=False, sep=";").encode("utf-16")]
+    return [
+        frame.to_csv(index=False).encode(),
+        frame.to_csv(index=False, sep=";").encode("utf-16"),
+        frame.to_csv(index=False, sep="\t", decimal=",").encode("latin-1", "replace"),
+        frame.to_csv(sep="|").encode(),  # row names, whose column has no name
+    ]
 
 
 def mixed_parquet(folder: Path) -> list[bytes]:

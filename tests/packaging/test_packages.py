@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.packaging import installed
+from tests.packaging.extras import packages_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,6 +34,15 @@ def test_the_source_distribution_is_complete(tmp_path, monkeypatch):
     assert sorted(needed - shipped) == []
     assert not [path for path in shipped if path.startswith((".venv", "build/", "dist/"))]
     assert size < 20e6
+
+
+def test_packages_of_an_extra_include_those_of_extras_it_names():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    known = settings["optional-dependencies"]
+    found = packages_of("dev", known)
+    assert {*known["report"], *known["dask"], *known["notebooks"][1:], known["test"][1]} <= {*found}
+    assert not [name for name in found if name.startswith("maxmargin")]
+    assert len({*found}) == len(found)
 
 
 def test_wheels_are_built_for_the_pythons_that_are_supported():

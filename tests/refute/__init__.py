@@ -8,7 +8,10 @@ cost at least. Here problems are drawn at random, benign and hostile, and both c
 `optimum`     the least objective of small problems, by an interior-point method of its own
 `problem`     a problem as plain data, which can be printed as a test
 `drawing`     random problems for every estimator
-`machines`    how each estimator is fitted, and what its fitted attributes claim
+`options`     the parameters that are drawn for each kind
+`fitting`     how each estimator is fitted
+`machines`    what its fitted attributes claim, by `linear_claims`, `kernel_claims`, `span_claims`
+`claim`       what a claim is
 `maps`        feature maps by their definitions
 `cluster`     fits on a Dask cluster
 `judge`       the verdict on one problem

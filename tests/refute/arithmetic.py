@@ -51,10 +51,10 @@ def long(array) -> np.ndarray:
 def linear_scores(X: np.ndarray, w: np.ndarray, free: bool = False) -> Scores:
     """Of ``<w, x>``; the constant feature of an intercept is a column of X, the last, and a free
     one is not in ``||w||^2``."""
-    X, w = long(X), long(w)
     terms = X.shape[1] + 4
+    own = long(w)[:-1] if free else long(w)
+    X, w = long(X)[:, w != 0], long(w)[w != 0]  # no weight, no share: of infinite features too
     slack = terms * UNIT * (np.abs(X) @ np.abs(w))
-    own = w[:-1] if free else w
     return Scores(X @ w, slack, own @ own, terms * UNIT * (own @ own))
 
 

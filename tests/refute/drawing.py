@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.refute.options import OPTIONS, chance, constant, decades, family_of
 from tests.refute.problem import Problem
 
 KINDS = (
@@ -57,16 +58,12 @@ KINDS = (
     "dask-regression",
     "dask-rank",
     "dask-measure",
+    "dask-ordinal",
+    "cells-regression",
+    "sparse-kernel-regression",
+    "sparse-kernel-rank",
+    "sparse-kernel-ordinal",
 )
-LOSSES = (
-    "epsilon_insensitive",
-    "squared_epsilon_insensitive",
-    "huber",
-    "squared",
-    "quantile",
-    "expectile",
-)
-MEASURES = ("f1", "fbeta", "prbep", "precision_at_k", "recall_at_k", "roc_auc", "error")
 FILES = ("svm", "csv", "parquet", "arrow")
 SECONDS = 1.0  # for a fit that no other limit ends
 PATIENT, ENOUGH = 20.0, 60  # seconds and iterations for fits whose verdict must repeat
@@ -87,7 +84,7 @@ def draw(kind: str, seed: int, index: int, quick: bool = False) -> Problem:
     X = scaled(rng, features(rng, n, y), kind)
     weight = weights(rng, n)
     qid = None
-    if family_of(kind) == "rank" and (rng.random() < 0.5 or kind.endswith("-cv")):
+    if family_of(kind).endswith("rank") and (rng.random() < 0.5 or kind.endswith("-cv")):
         qid = rng.integers(0, max(1, n // int(rng.integers(1, 9))), n)
     options = common_options(rng) | OPTIONS[family_of(kind)](rng, kind, y)
     if kind.endswith("-features"):
@@ -100,27 +97,13 @@ def draw(kind: str, seed: int, index: int, quick: bool = False) -> Problem:
     if kind.endswith("-cv"):
         options.pop("C", None)
     layout = str(rng.choice(FILES if kind.endswith("-file") else ("C", "F", "csr")))
+    if np.random.default_rng([seed, KINDS.index(kind), index, 1]).random() < 0.3:
+        options["as_large"] = True
     if kind.endswith(("-precomputed", "-callable")) or X.dtype.kind == "U":
         layout = "C"
     if layout == "svm":  # such text has no weights
         weight = None
     return Problem(kind, X, y, weight, qid, layout, options)
-
-
-def family_of(kind: str) -> str:
-    """Which options a kind has, and how its claims are found."""
-    if "regression-kernel" in kind:
-        return "regression-kernel"
-    return kind.removeprefix("dask-").split("-")[0]
-
-
-def chance(rng, share: float) -> bool:
-    return bool(rng.random() < share)
-
-
-def decades(rng, low: float, high: float) -> float:
-    """A number between 10^low and 10^high, short enough to read."""
-    return float(f"{10 ** rng.uniform(low, high):.3g}")
 
 
 def number_of_rows(rng, kind: str) -> int:
@@ -137,7 +120,7 @@ def number_of_rows(rng, kind: str) -> int:
 def labels(rng, kind: str, n: int) -> np.ndarray:
     if "regression" in kind:
         return rng.normal(size=n).round(3) * decades(rng, -3, 3) + rng.choice([0.0, 0.0, 10.0])
-    if family_of(kind) == "rank":
+    if family_of(kind).endswith("rank"):
         grades = rng.integers(0, int(rng.choice([2, 3, 5])), n)
         return (rng.normal(size=n).round(2) if chance(rng, 0.3) else grades).astype(float)
     classes = int(rng.choice([2, 2, 2, 3, 4])) if n >= 12 else 2
@@ -236,11 +219,6 @@ def weights(rng, n: int) -> np.ndarray | None:
     return weight
 
 
-def constant(rng) -> float:
-    """C"""
-    return decades(rng, -8, 8) if chance(rng, 0.3) else decades(rng, -2, 4)
-
-
 def common_options(rng) -> dict[str, Any]:
     options: dict[str, Any] = {
         "C": constant(rng),
@@ -256,180 +234,3 @@ def common_options(rng) -> dict[str, Any]:
     elif end < 0.24:
         options["max_time"] = decades(rng, -5, -1)
     return options
-
-
-def class_weight(rng, y: np.ndarray) -> dict[str, Any]:
-    if chance(rng, 0.8):
-        return {}
-    if chance(rng, 0.5):
-        return {"class_weight": "balanced"}
-    return {"class_weight": {c: decades(rng, -3, 3) for c in np.unique(y).tolist()}}
-
-
-def intercept(rng) -> dict[str, Any]:
-    if chance(rng, 0.4):
-        return {"fit_intercept": False}
-    return {"intercept_scaling": decades(rng, -3, 3)} if chance(rng, 0.3) else {}
-
-
-def free_intercept(rng, options: dict[str, Any]) -> dict[str, Any]:
-    """Where nothing was said of the intercept, it is sometimes not regularised."""
-    said = {"fit_intercept", "intercept_scaling"} & options.keys()
-    if said or options["solver"] == "dual" or not chance(rng, 0.5):
-        return options
-    return options | {"intercept": "free"}
-
-
-def linear_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
-    options = intercept(rng) | class_weight(rng, y)
-    options["loss"] = str(rng.choice(["hinge", "squared_hinge", "logistic"]))
-    method = kind.removeprefix("linear-")
-    if method in ("file", "features"):
-        options["solver"] = str(rng.choice(["ocas", "cpa", "newton", "auto"]))
-    elif kind.startswith("dask-"):
-        options["solver"] = str(rng.choice(["ocas", "cpa"]))
-        if kind == "dask-linear":
-            options["start"] = str(rng.choice(["zero", "average"]))
-    elif method == "cv":
-        options |= {"solver": "auto", "Cs": [constant(rng) for _ in range(3)], "cv": 2}
-    else:
-        options["solver"] = method
-        if chance(rng, 0.1):
-            options["warm_from"] = constant(rng)
-    return options if kind.startswith("dask-") else free_intercept(rng, options)
-
-
-def label_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
-    method = str(rng.choice(["auto", "newton", "dual", "ocas", "cpa"]))
-    options = linear_options(rng, f"linear-{method}", np.arange(2))
-    return options | {"sparse_labels": chance(rng, 0.5)}
-
-
-def residual_loss(rng) -> dict[str, Any]:
-    options: dict[str, Any] = {"loss": str(rng.choice(LOSSES)), "delta": decades(rng, -2, 2)}
-    options |= {"epsilon": float(rng.choice([0.0, 0.1, 1.0])), "quantile": decades(rng, -2, -0.01)}
-    if options["loss"] in ("quantile", "expectile") and chance(rng, 0.3):
-        options["quantile"] = [0.1, 0.5, 0.95]
-    return options
-
-
-def kernel_regression_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
-    options = residual_loss(rng)
-    options["kernel"] = str(rng.choice(["rbf", "rbf", "laplacian", "poly", "linear"]))
-    gamma = decades(rng, -6, 6) if chance(rng, 0.4) else decades(rng, -2, 1)
-    if options["kernel"] == "poly":
-        options |= {"degree": int(rng.integers(1, 5)), "coef0": float(rng.choice([0.0, 1.0]))}
-    if chance(rng, 0.1):
-        options["memory"] = 4 * 16 * max(32, len(y))  # too little for the matrix
-    if kind.endswith("-cv"):
-        return options | {"Cs": [constant(rng) for _ in range(3)], "gammas": [gamma, 1.0], "cv": 2}
-    return options | {"gamma": gamma}
-
-
-def regression_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
-    method = kind.removeprefix("regression-")
-    options = intercept(rng) | residual_loss(rng)
-    if method in ("file", "features"):
-        options["solver"] = str(rng.choice(["ocas", "cpa", "newton", "auto"]))
-    elif kind.startswith("dask-"):
-        options["solver"] = str(rng.choice(["ocas", "cpa"]))
-    elif method == "cv":
-        options |= {"solver": "auto", "Cs": [constant(rng) for _ in range(3)], "cv": 2}
-    else:
-        options["solver"] = method
-        if chance(rng, 0.1):
-            options["warm_from"] = constant(rng)
-    return options if kind.startswith("dask-") else free_intercept(rng, options)
-
-
-def scoring_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
-    options: dict[str, Any] = {"solver": str(rng.choice(["ocas", "cpa"]))}
-    if chance(rng, 0.1):
-        options["warm_from"] = constant(rng)
-    family = family_of(kind)
-    if kind.endswith("-cv"):
-        options |= {"Cs": [constant(rng) for _ in range(3)], "cv": 2}
-        options.pop("warm_from", None)
-    if family != "rank":
-        options |= class_weight(rng, y)
-    if family == "measure":
-        measure = str(rng.choice(MEASURES))
-        options |= {"measure": measure} | intercept(rng) | measure_options(rng, measure, y)
-    return options
-
-
-def measure_options(rng, measure: str, y: np.ndarray) -> dict[str, Any]:
-    options: dict[str, Any] = {}
-    if measure == "fbeta":
-        options["beta"] = decades(rng, -1, 1)
-    if measure.endswith("at_k"):
-        options["k"] = round(float(rng.uniform(0.05, 0.95)), 2)
-    if chance(rng, 0.2) and len(np.unique(y)) == 2:
-        options["pos_label"] = rng.choice(np.unique(y)).item()
-    return options
-
-
-def kernel_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
-    options = class_weight(rng, y)
-    options["kernel"] = str(rng.choice(["rbf", "rbf", "laplacian", "poly", "linear"]))
-    gamma = decades(rng, -6, 6) if chance(rng, 0.4) else decades(rng, -2, 1)
-    if options["kernel"] == "poly":
-        options |= {"degree": int(rng.integers(1, 5)), "coef0": float(rng.choice([0.0, 1.0]))}
-    if kind.startswith("sparse-kernel"):
-        rows = chance(rng, 0.5) or options["kernel"] == "laplacian"
-        basis = ["training", "nystroem", "cholesky"] if rows else ["free"]
-        options["basis"] = str(rng.choice(basis))
-        options["n_basis"] = int(rng.integers(1, min(25, len(y) + 2)))
-        return options | basis_options(rng, kind, y) | {"gamma": gamma}
-    options["multi_class"] = str(rng.choice(["ovr", "ovo"]))
-    options["working_set"] = int(rng.choice([7, 7, 7, 1, 2, 16, 48]))
-    options["cold_start"] = str(rng.choice(["auto", "auto", "I0", "I1"]))
-    if chance(rng, 0.3):
-        options["stopping"] = "clipped"
-    if chance(rng, 0.1):
-        options["memory"] = 4 * 16 * max(32, len(y))  # too little for the matrix
-    if kind.startswith("cells"):
-        options["cells"] = int(rng.integers(2, 40))
-    if kind in ("kernel-cv", "cells-cv"):
-        return options | {"Cs": [constant(rng) for _ in range(3)], "gammas": [gamma, 1.0], "cv": 2}
-    if kind == "kernel-precomputed" and chance(rng, 0.15):
-        options["indefinite"] = decades(rng, -3, 0)
-    return options | {"gamma": gamma if chance(rng, 0.8) else str(rng.choice(["scale", "auto"]))}
-
-
-def basis_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
-    """Of sparse kernel machines for other losses, and of those that seek their C."""
-    if kind == "sparse-kernel-cv":
-        return {"Cs": [constant(rng) for _ in range(2)], "gammas": [1.0, 0.01], "cv": 2}
-    if kind != "sparse-kernel-loss":
-        return {}
-    loss = str(rng.choice(["squared_hinge", "logistic", *MEASURES]))
-    return {"loss": loss} | (measure_options(rng, loss, y) if loss in MEASURES else {})
-
-
-def stream_options(rng, kind: str, y: np.ndarray) -> dict[str, Any]:
-    options = intercept(rng)
-    if "regression" in kind:
-        options |= residual_loss(rng)
-    else:
-        options |= class_weight(rng, y)
-        options["loss"] = str(rng.choice(["hinge", "squared_hinge", "logistic"]))
-    if chance(rng, 0.2):
-        options["alpha_dtype"] = "float32"
-    memory = 100_000 if chance(rng, 0.1) else 10_000_000
-    return options | {"memory": memory, "deterministic": True}
-
-
-OPTIONS = {
-    "linear": linear_options,
-    "labels": label_options,
-    "cells": kernel_options,
-    "rank": scoring_options,
-    "ordinal": scoring_options,
-    "measure": scoring_options,
-    "kernel": kernel_options,
-    "sparse": kernel_options,
-    "stream": stream_options,
-    "regression": regression_options,
-    "regression-kernel": kernel_regression_options,
-}

@@ -14,7 +14,9 @@ import numpy as np
 
 import maxmargin
 from tests.refute.arithmetic import Value
-from tests.refute.machines import Claim, claims, fit, given_matrix, is_indefinite
+from tests.refute.claim import Claim
+from tests.refute.fitting import fit, given_matrix, is_indefinite
+from tests.refute.machines import claims
 from tests.refute.problem import Problem
 
 # Besides rounding: the documentation counts values that agree to nine digits as equal.

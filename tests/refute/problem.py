@@ -14,8 +14,9 @@ class Problem:
     """Rows, labels and options for one kind of estimator.
 
     `layout` says how X is handed over: "C", "F", "csr", or the format of a file. `options` are the
-    estimator's parameters, and two of our own: `stop_after` (the callback ends the fit at its k-th
-    call) and `warm_from` (a first fit with this C, which the second starts from).
+    estimator's parameters, and some of our own: `stop_after` (the callback ends the fit at its k-th
+    call), `warm_from` (a first fit with this C, which the second starts from) and `as_large` (what
+    only large problems see happens to this one: `thresholds`).
     """
 
     kind: str

@@ -11,7 +11,10 @@ import numpy as np
 from tests.refute.judge import Verdict, judge
 from tests.refute.problem import Problem
 
-KEPT = ("C", "max_time", "measure", "k", "n_basis", "Cs", "cv", "gammas", "kernel", "solver")
+KEPT = (
+    *("C", "max_time", "measure", "k", "n_basis", "Cs", "cv", "gammas", "kernel", "solver"),
+    "cells",
+)
 
 
 def shrink(problem: Problem, verdict: Verdict, seconds: float = 20.0) -> tuple[Problem, Verdict]:

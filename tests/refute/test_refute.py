@@ -14,13 +14,13 @@ from tests.losses import brute_force
 from tests.refute import optimum, workers
 from tests.refute.arithmetic import Long, Measure, long
 from tests.refute.drawing import KINDS, draw, family_of
+from tests.refute.fitting import fit
 from tests.refute.judge import Verdict, examine, judge
-from tests.refute.machines import fit
 from tests.refute.problem import Problem
 from tests.refute.shrinking import shrink
 from tests.refute.tasks import as_test
 
-SHARE, SLOW = 16, 3  # problems of each kind, and of one whose fits take long
+SHARE, SLOW = 8, 2  # problems of each kind, and of one whose fits take long
 
 
 @pytest.fixture(autouse=True)
