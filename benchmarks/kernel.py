@@ -31,7 +31,7 @@ from benchmarks.kernel_data import Set, read, read_with_test
 from benchmarks.machine import describe
 from maxmargin import KernelSVC, KernelSVCCV, _core
 from maxmargin.solvers.kernel import gram as kernels
-from maxmargin.solvers.kernel import grid as kernel_grid
+from maxmargin.solvers.kernel import grid_problem
 from maxmargin.solvers.kernel.gram import Kernel
 from maxmargin.solvers.kernel.path import BinaryProblem, Method, RegularisationPath
 from maxmargin.solvers.kernel.sources import MatrixSource
@@ -49,7 +49,7 @@ def widths(found: Set, count: int):
     D = kernels.distance_matrix(found.X, POOL)
     near = kernels.neighbours_in(D, kernels.NEIGHBOURS, POOL)
     K = kernels.empty_matrix(found.n)
-    for gamma in kernel_grid.paper_gammas(found.n, found.X.shape[1], "rbf", count):
+    for gamma in grid_problem.paper_gammas(found.n, found.X.shape[1], "rbf", count):
         kernels.kernel_from_distances(Kernel("rbf", gamma), D, K, POOL)
         yield MatrixSource(K, near)
 
@@ -66,7 +66,7 @@ def run_line(found: Set, source: MatrixSource, method: Method, Cs: np.ndarray) -
 
 def over_grid(found: Set, size: int, methods: dict[str, Method]) -> dict[str, dict[str, float]]:
     """Mean iterations and milliseconds a grid point, for each way of solving."""
-    Cs = kernel_grid.paper_Cs(found.n, size)
+    Cs = grid_problem.paper_Cs(found.n, size)
     total = {name: np.zeros(2) for name in methods}
     for source in widths(found, size):
         for name, method in methods.items():
@@ -132,7 +132,7 @@ def libsvm(found: Set, size: int) -> dict:
     """One fit after another from the same matrix, both cold, one thread, each to its tolerance."""
     from sklearn.svm import SVC
 
-    Cs = kernel_grid.paper_Cs(found.n, size)
+    Cs = grid_problem.paper_Cs(found.n, size)
     ratios, ours_total, theirs_total = [], 0.0, 0.0
     for source in widths(found, size):
         K = source.K.astype(np.float64)
@@ -214,15 +214,6 @@ TASKS: dict[str, Callable[..., dict]] = {
 }
 
 
-def keep(path: Path, task: str, rows: dict) -> None:
-    """Adds rows to those of the task, and says where they were measured."""
-    known = json.loads(path.read_text()) if path.exists() else {"tasks": {}}
-    known["machine"] = describe(threads=1)
-    known["tasks"].setdefault(task, {}).update(rows)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(known, indent=1) + "\n")
-
-
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("task", choices=[*TASKS, "tables"])
@@ -241,7 +232,7 @@ def main(arguments: list[str] | None = None) -> None:
         else:
             found = read(path, chosen.rows, chosen.seed, dense=chosen.task != "large")
         rows = {found.title: TASKS[chosen.task](found, chosen.size)}
-        keep(chosen.json, chosen.task, rows)
+        kernel_tables.keep(chosen.json, chosen.task, rows, describe(threads=1))
         print(kernel_tables.table(rows))
         sys.stdout.flush()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import threading
 from importlib import metadata
 from pathlib import Path
 
@@ -63,6 +64,53 @@ def share_of_others(before: tuple[float, float] | None, seconds: float) -> float
         return None
     others = (now[0] - before[0]) - (now[1] - before[1])
     return float(min(max(others / (seconds * (os.cpu_count() or 1)), 0.0), 1.0))
+
+
+class Waiting:
+    """How long the threads of this process wait for a CPU while others have them.
+
+    The system's counts end with a thread, so they are read every now and then.
+    """
+
+    EVERY = 0.1  # seconds
+
+    def __enter__(self) -> Waiting:
+        self._first = scheduled()
+        self.last = dict(self._first)
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+        self.last |= scheduled()
+
+    def _watch(self) -> None:
+        while not self._done.wait(self.EVERY):
+            self.last |= scheduled()
+
+    @property
+    def share(self) -> float | None:
+        """Of the time in which a thread could have run; None where the system does not say."""
+        ran = waited = 0
+        for thread, (running, waiting) in self.last.items():
+            before = self._first.get(thread, (0, 0))
+            ran, waited = ran + running - before[0], waited + waiting - before[1]
+        return waited / (ran + waited) if ran > 0 else None
+
+
+def scheduled() -> dict[str, tuple[int, int]]:
+    """Nanoseconds that each thread of this process ran, and waited for a CPU."""
+    found = {}
+    for path in Path("/proc/self/task").glob("*/schedstat"):
+        try:
+            running, waiting = path.read_text().split()[:2]
+        except (OSError, ValueError):  # it has ended meanwhile
+            continue
+        found[path.parent.name] = (int(running), int(waiting))
+    return found
 
 
 def processor() -> str:

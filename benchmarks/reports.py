@@ -9,12 +9,16 @@ from benchmarks.options import cpus
 
 
 def table(header: list[str], rows: list[list]) -> str:
-    """A table; numbers with three digits."""
-    cells = [
-        [f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows
-    ]
-    lines = [header, ["---"] * len(header), *cells]
+    """A table; numbers with three digits, or whole."""
+    lines = [header, ["---"] * len(header), *([shown(cell) for cell in row] for row in rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def shown(cell: object) -> str:
+    """A number to three digits, or whole; a text whose bars end no cell."""
+    if isinstance(cell, float):
+        return f"{cell:.0f}" if 1e3 <= abs(cell) < 1e6 else f"{cell:.3g}"
+    return str(cell).replace("|", "\\|")
 
 
 def measured_on(*packages: str) -> str:

@@ -104,12 +104,13 @@ def imdb(folder: Path) -> Split:
     return Split(X, y, X_test[valid], y_test[valid], X_test[test], y_test[test])
 
 
-def digits(folder: Path, positive: Callable[[np.ndarray], np.ndarray]) -> Split:
+def digits(folder: Path, positive: Callable[[np.ndarray], np.ndarray], rows: int = 20_000) -> Split:
+    """At most 50 000 rows to train on, as in the paper."""
     images = read_idx(folder, "mnist.train-images-idx3-ubyte")
     X = images.reshape(len(images), -1).astype(np.float32) / 255
     y = np.where(positive(read_idx(folder, "mnist.train-labels-idx1-ubyte")), 1.0, -1.0)
     order = np.random.default_rng(0).permutation(len(y))
-    train, valid, test = order[:20000], order[50000:55000], order[55000:]
+    train, valid, test = order[:50000][:rows], order[50000:55000], order[55000:]
     return Split(X[train], y[train], X[valid], y[valid], X[test], y[test])
 
 

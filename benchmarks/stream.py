@@ -11,10 +11,11 @@ cached loops, block minimisation, selective block minimisation, scikit-learn's S
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,8 +26,10 @@ from benchmarks.block_minimisation import block_minimisation, selective_block_mi
 from benchmarks.paths import BUILD
 from maxmargin import LinearSVC, StreamSVC
 from maxmargin.data import ArraySource, Block, open_source, write_store
+from maxmargin.data.limits import parse_bytes
+from maxmargin.problem import Progress
 from maxmargin.solvers.streaming import cached_loops
-from maxmargin.training.stream import OTHER_VECTORS, UNDER_WAY, parse_bytes
+from maxmargin.training.stream_memory import OTHER_VECTORS, UNDER_WAY
 
 TARGET = 1e-3
 MOMENTS = 60  # of a run that are scored
@@ -150,8 +153,14 @@ def curve_of(method: str, path: Path, X, y, C: float, memory: int, seconds: floa
     if model is not None:
         final = primal(X, y, model.coef_[0], C)
         assert abs(final - model.certificate_.primal) <= 1e-6 * final, "it must be exact"
-        curve = sorted(curve + [(p.seconds, p.primal) for p in model.history_])
+        curve = sorted(curve + [(p.seconds, p.primal) for p in falls(model.history_)])
     return curve
+
+
+def falls(history: Sequence[Progress]) -> list[Progress]:
+    """The moments when a gap check found a better point: the first tells of w = 0, and between two
+    checks P is that of a w left behind."""
+    return [later for before, later in itertools.pairwise(history) if later.primal < before.primal]
 
 
 def reached(curve: Curve, optimum: float) -> float | None:

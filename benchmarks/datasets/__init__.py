@@ -9,12 +9,14 @@ import scipy.sparse as sp
 
 from benchmarks.datasets import a9a, covtype, ijcnn1, imdb, mnist, news20, synthetic
 from benchmarks.datasets.base import DataSet
-from benchmarks.datasets.drawn import DRAWN
+from benchmarks.datasets.drawn import DRAWN, HELD_OUT
 from benchmarks.datasets.small import SMALL
 
 REAL = [a9a.DATA, ijcnn1.DATA, covtype.DATA, imdb.DATA, mnist.DATA, news20.DATA]
 MADE_UP = [synthetic.DENSE, synthetic.SPARSE]
-SETS: dict[str, DataSet] = {data.name: data for data in (*REAL, *MADE_UP, *SMALL, *DRAWN)}
+SETS: dict[str, DataSet] = {
+    data.name: data for data in (*REAL, *MADE_UP, *SMALL, *DRAWN, *HELD_OUT)
+}
 
 
 def default_names(folder: Path | None) -> list[str]:
@@ -62,4 +64,4 @@ def cached(data: DataSet, folder: Path | None, cache: Path) -> tuple[sp.csr_matr
     return X, y
 
 
-__all__ = ["DRAWN", "REAL", "SETS", "SMALL", "DataSet", "default_names", "load"]
+__all__ = ["DRAWN", "HELD_OUT", "REAL", "SETS", "SMALL", "DataSet", "default_names", "load"]

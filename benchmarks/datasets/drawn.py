@@ -44,3 +44,6 @@ def drawn(seed: int) -> DataSet:
 
 
 DRAWN = [drawn(seed) for seed in range(12)]
+HELD_OUT = [
+    drawn(seed) for seed in range(100, 120)
+]  # for a change that is done, never while tuning

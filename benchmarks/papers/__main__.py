@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from pathlib import Path
+
+from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.options import cpus
 from benchmarks.papers import pages
@@ -24,6 +27,7 @@ def main() -> None:
     chosen = p.parse_args()
     given = Given(data_folder(chosen.data), chosen.quick, cpus())
     found = {}
+    warnings.simplefilter("ignore", ConvergenceWarning)  # many runs are cut short on purpose
     for item in ITEMS:
         wanted = chosen.paper in ("all", item.paper) and chosen.item in (None, item.name)
         if wanted and item.run is not None and (lacking := missing_data(item, given)):

@@ -24,69 +24,131 @@ SEEDS = (0, 1, 2)
 TIMES = ((0.3, 1.0, 3.0), (0.5, 1.0, 2.0))  # of C and gamma of the exact machine
 
 
-def tuned(split: tasks.Split, task: tasks.Task, basis: str, sizes: list[int]) -> list[list[float]]:
-    """Test accuracies of all seeds for every size, C and gamma chosen by the validation rows."""
-    best: dict[int, tuple[float, float, float]] = {}
-    for gamma in task.gamma * np.array(TIMES[1]):
-        for C in task.C * np.array(TIMES[0]):
-            fit = SparseKernelSVC(sizes, C, gamma=gamma, basis=basis, random_state=0)
-            for k, model in zip(sizes, fit.fit(split.X, split.y).path_):
-                right = tasks.score(model, split.X_valid, split.y_valid)
-                best[k] = max(best.get(k, (0.0, 0.0, 0.0)), (right, C, gamma))
+def tuned(
+    split: tasks.Split,
+    task: tasks.Task,
+    basis: str,
+    sizes: list[int],
+    seeds: tuple[int, ...],
+) -> list[list[float]]:
+    """Test accuracies of all seeds for every size, C and gamma chosen by the validation rows.
+
+    One training along the sizes gives all machines of one C, gamma and seed.
+    """
+    pairs = [
+        (C, gamma) for gamma in task.gamma * np.array(TIMES[1]) for C in task.C * np.array(TIMES[0])
+    ]
+    known: dict[tuple[float, float, int], list[tuple[float, float]]] = {}
+
+    def path(C: float, gamma: float, seed: int) -> list[tuple[float, float]]:
+        key = (C, gamma, seed)
+        if key not in known:
+            fit = SparseKernelSVC(sizes, C, gamma=gamma, basis=basis, random_state=seed)
+            known[key] = [
+                (
+                    tasks.score(model, split.X_valid, split.y_valid),
+                    tasks.score(model, split.X_test, split.y_test),
+                )
+                for model in fit.fit(split.X, split.y).path_
+            ]
+        return known[key]
+
     scores = []
-    for k in sizes:
-        _, C, gamma = best[k]
-        fits = [
-            SparseKernelSVC(k, C, gamma=gamma, basis=basis, random_state=seed).fit(split.X, split.y)
-            for seed in SEEDS
-        ]
-        scores.append([tasks.score(fit, split.X_test, split.y_test) for fit in fits])
+    for i in range(len(sizes)):
+        best = max(pairs, key=lambda pair, i=i: path(*pair, seeds[0])[i][0])
+        tried = seeds[:1] if basis == "cholesky" else seeds
+        scores.append([path(*best, seed)[i][1] for seed in tried])
     return scores
 
 
+def spread(scores: list[float]) -> str:
+    """Mean and standard deviation."""
+    mean = f"{np.mean(scores):.2f}"
+    return f"{mean} +- {np.std(scores, ddof=1):.2f}" if len(scores) > 1 else mean
+
+
 def tuned_linear(split: tasks.Split) -> float:
-    fits = [LinearSVC(C=C).fit(split.X, split.y) for C in (0.01, 0.1, 1.0, 10.0)]
+    fits = [LinearSVC(C=C, max_time=20).fit(split.X, split.y) for C in (0.01, 0.1, 1.0, 10.0)]
     best = max(fits, key=lambda fit: tasks.score(fit, split.X_valid, split.y_valid))
     return tasks.score(best, split.X_test, split.y_test)
+
+
+def tuned_by_size(
+    splits: dict[str, tasks.Split],
+    sizes: list[int],
+    seeds: tuple[int, ...],
+) -> Found:
+    """Every basis tuned for every size, on every task."""
+    found, curves, wins = [], [], 0
+    for name, split in splits.items():
+        task = tasks.TASKS[name]
+        linear = tuned_linear(split)
+        scores = {label: tuned(split, task, basis, sizes, seeds) for label, basis in BASES.items()}
+        means = {label: [float(np.mean(s)) for s in values] for label, values in scores.items()}
+        rows = [[k, *(spread(s[i]) for s in scores.values()), linear] for i, k in enumerate(sizes)]
+        wins += sum(
+            means["CPSP"][i] == max(m[i] for m in means.values()) for i in range(len(sizes))
+        )
+        title = f"{task.title.split(' ')[0]}, {len(split.y)} rows"
+        found.append(Table(title, ["k", *BASES, "linear"], rows))
+        lines = {label: (sizes, values) for label, values in means.items()}
+        curves.append(Curves(f"{name}, tuned", "basis vectors", "per cent", lines, "x"))
+    places = len(splits) * len(sizes)
+    return Found(
+        f"CPSP has the best mean at {wins} of {places} sizes.", graded(wins, places), found, curves
+    )
 
 
 @item(
     "cpsp",
     "Tuned for each method and size",
     "with C and gamma chosen by validation for every method and size, CPSP is best over the whole range, most of all at small sizes; with 50 vectors it is no worse than a linear machine.",
-    "Three values of C and of gamma around those of the exact machine; mean and standard deviation of three seeds (incomplete Cholesky has no chance in it). A whole run has 10 000 training rows and 500 vectors at most (Table 1 has 1000), a quick one 4000 and 200.",
+    "Three values of C and of gamma around those of the exact machine; mean and standard deviation of three seeds (incomplete Cholesky has no chance in it). A whole run has 10 000 training rows and 200 vectors at most (Table 1 has 1000), and trains once along the sizes for each C, gamma and seed.",
     ("a9a", "ijcnn1"),
 )
 def tuning(given: Given) -> Found:
-    sizes = given.pick([10, 50, 200], [10, 50, 200, 500])
+    most = given.pick(1500, 10_000)
+    splits = {
+        name: thinned(tasks.TASKS[name].load(given.folder), most)
+        for name in given.pick(("ijcnn",), ("adult", "ijcnn"))
+    }
+    return tuned_by_size(splits, given.pick([10, 50], [10, 50, 200]), SEEDS)
+
+
+def accuracies(split: tasks.Split, task: tasks.Task, basis: str, sizes: list[int]) -> list[float]:
+    """Of the machines of all sizes, by one training."""
+    fit = SparseKernelSVC(sizes, task.C, gamma=task.gamma, basis=basis, random_state=0)
+    path = fit.fit(split.X, split.y).path_
+    return [tasks.score(model, split.X_test, split.y_test) for model in path]
+
+
+@item(
+    "cpsp",
+    "Figure 1 on MNIST",
+    "on OCR0 and OCR*, 50 000 rows, CPSP is best over the whole range, and needs 20 and 500 vectors to come within half a point of the exact machine.",
+    "All 50 000 training rows of the paper's split, 100 vectors at most, one seed. C and gamma are those with which the exact machine of 20 000 rows predicts the validation rows best, not tuned for each method and size. The exact machine is not trained on so many rows.",
+    ("mnist",),
+)
+def mnist(given: Given) -> Found:
+    assert given.folder is not None
+    classes = {"ocr0": lambda digit: digit == 0, "ocr*": lambda digit: digit < 5}
     found, curves, wins = [], [], 0
-    for name in ("adult", "ijcnn"):
+    sizes = given.pick([10, 50], [10, 20, 50, 100])
+    for name, positive in classes.items():
         task = tasks.TASKS[name]
-        split = thinned(task.load(given.folder), given.pick(4000, 10_000))
-        linear = tuned_linear(split)
-        scores = {label: tuned(split, task, basis, sizes) for label, basis in BASES.items()}
-        means = {label: [float(np.mean(s)) for s in values] for label, values in scores.items()}
-        rows = [
-            [
-                k,
-                *(f"{np.mean(s[i]):.2f} +- {np.std(s[i], ddof=1):.2f}" for s in scores.values()),
-                linear,
-            ]
-            for i, k in enumerate(sizes)
-        ]
+        split = tasks.digits(given.folder, positive, given.pick(1500, 50_000))
+        scores = {label: accuracies(split, task, basis, sizes) for label, basis in BASES.items()}
+        rows = [[k, *(f"{s[i]:.2f}" for s in scores.values())] for i, k in enumerate(sizes)]
         wins += sum(
-            means["CPSP"][i] == max(m[i] for m in means.values()) for i in range(len(sizes))
+            scores["CPSP"][i] == max(s[i] for s in scores.values()) for i in range(len(sizes))
         )
-        found.append(
-            Table(f"{task.title.split(' ')[0]}, {len(split.y)} rows", ["k", *BASES, "linear"], rows)
-        )
-        lines = {label: (sizes, values) for label, values in means.items()}
-        curves.append(Curves(f"{name}, tuned", "basis vectors", "per cent", lines, "x"))
+        title = f"{task.title.split(' ')[0]}, {len(split.y)} rows"
+        found.append(Table(title, ["k", *BASES], rows))
+        lines = {label: (sizes, values) for label, values in scores.items()}
+        curves.append(Curves(title, "basis vectors", "per cent", lines, "x"))
+    places = len(classes) * len(sizes)
     return Found(
-        f"CPSP has the best mean at {wins} of {2 * len(sizes)} sizes.",
-        graded(wins, 2 * len(sizes)),
-        found,
-        curves,
+        f"CPSP predicts best at {wins} of {places} sizes.", graded(wins, places), found, curves
     )
 
 
@@ -100,7 +162,7 @@ def tuning(given: Given) -> Found:
 def as_printed(given: Given) -> Found:
     task = tasks.TASKS["adult"]
     split = thinned(task.load(given.folder), given.pick(2000, 4000))
-    k, rows = given.pick(30, 50), []
+    k, rows = given.pick(15, 50), []
     ways = {
         "ours": Pursuit(),
         "CPA": Pursuit(steps="cpa"),
@@ -154,7 +216,7 @@ def theorem_1(given: Given) -> Found:
             within &= fit.certificate_.n_iter <= bound
             rows.append([k, C, eps, bound, fit.certificate_.n_iter])
     return Found(
-        f"never more than the bound, which is {min(r[3] / r[4] for r in rows):.1e} times as many and more.",
+        f"never more than the bound, which is at least {min(r[3] / r[4] for r in rows):.1e} times as large.",
         HOLDS if within else FAILS,
         [Table("ADULT", ["k", "C", "epsilon", "bound", "seen"], rows)],
     )

@@ -17,7 +17,10 @@ from benchmarks.paths import BUILD
 
 HOLDS, DIFFERS, FAILS = "holds", "holds with a difference", "does not hold here"
 UNDECIDED = "not decided (busy machine)"
-QUIET = 0.1  # of the CPUs' time that other programs may take while wall-clock seconds are compared
+QUIET = (
+    0.1  # while wall-clock seconds are compared: of the CPUs' time that other programs may take,
+)
+# or of its own time that a run may wait for a CPU
 
 
 @dataclass
@@ -50,6 +53,7 @@ class Found:
     quick: bool = False
     machine: str = ""
     others: float | None = None  # share of the CPUs' time that other programs took, if known
+    waited: float | None = None  # share of its time that it waited for a CPU, if known
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,7 @@ class Item:
 
     `says` is the paper's finding, `differs` why ours may be another; without `run` the item is not
     possible here, and `differs` is the reason. One that compares seconds of the wall clock (`wall`)
-    is decided by a run on a quiet machine only; others count, or compare CPU time of one thread.
+    is decided by a run that had the CPUs it wanted only; others count, or compare CPU time of one thread.
     """
 
     paper: str
@@ -85,7 +89,8 @@ class Item:
     wall: bool = False
 
     def undecided(self, found: Found) -> bool:
-        return self.wall and (found.others is None or found.others > QUIET)
+        known = [share for share in (found.others, found.waited) if share is not None]
+        return self.wall and not any(share <= QUIET for share in known)
 
     def verdict(self, found: Found) -> str:
         return UNDECIDED if self.undecided(found) else found.verdict
@@ -136,8 +141,10 @@ def run(asked: Item, given: Given, kept: Path, again: bool) -> Found | None:
     if asked.run is None or missing_data(asked, given):
         return None
     before, began = machine.cpu_seconds(), time.perf_counter()
-    found = asked.run(given)
+    with machine.Waiting() as waiting:
+        found = asked.run(given)
     found.seconds, found.quick = time.perf_counter() - began, given.quick
+    found.waited = waiting.share
     found.others = machine.share_of_others(before, found.seconds)
     found.machine = machine.sentence(machine.describe(given.threads))
     kept.mkdir(parents=True, exist_ok=True)

@@ -21,10 +21,10 @@ def verdict(holds: bool, nearly: bool = False) -> str:
 
 
 def sgd_is_off(found: Found) -> Judged:
-    worst = 0.0
-    for row in found.tables[0].rows:
-        values = [float(str(cell).split(" ")[0]) for cell in row[2:6]]
-        worst = max(worst, values[2] / min(values) - 1)
+    table, worst = found.tables[0], 0.0
+    for _, _, *line in table.rows:
+        values = dict(zip(table.header[2:], (float(str(cell).split(" ")[0]) for cell in line)))
+        worst = max(worst, values["SGD, 10 epochs"] / min(values.values()) - 1)
     return verdict(worst > 0.01, worst > 1e-3), f"up to {100 * worst:.1f} % above the best"
 
 
@@ -259,7 +259,9 @@ def all_pairs_beat_one(found: Found) -> Judged:
 def not_with_512(found: Found) -> Judged:
     table = found.tables[0]
     gain = [1 - b / a for a, b in zip(column(table, "7"), column(table, "519"))]
-    said = f"519 saves {100 * min(gain):.0f} to {100 * max(gain):.0f} % of the iterations of 7"
+    said = (
+        f"519 saves {round(100 * min(gain))} to {round(100 * max(gain))} % of the iterations of 7"
+    )
     return verdict(max(gain) < 0.06, max(gain) < 0.2), said
 
 

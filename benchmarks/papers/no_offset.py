@@ -15,7 +15,7 @@ from benchmarks.datasets.base import locate
 from benchmarks.kernel_data import Set, read
 from benchmarks.papers.contents import SETS
 from benchmarks.papers.items import DIFFERS, HOLDS, Found, Given, Table, absent, graded, item
-from maxmargin.solvers.kernel import grid as kernel_grid
+from maxmargin.solvers.kernel import grid_problem
 from maxmargin.solvers.kernel.path import Method
 
 SMALL = (
@@ -69,7 +69,7 @@ def cold(code: int, rule: str = "clipped") -> Method:
     "no-offset",
     SETS,
     "two-variable working sets need fewer iterations than one variable; 7 = 1 + 2 + 4 needs hardly more than the best ones.",
-    "Mean iterations a point of the paper's grid; working set 0 where rows are few.",
+    "Mean iterations a point of the paper's grid.",
     NEEDS,
 )
 def working_sets(given: Given) -> Found:
@@ -110,7 +110,7 @@ def beside(found: Set, count: int) -> dict[str, float]:
     from sklearn.svm import SVC
 
     total = dict.fromkeys(("7", "copied", "solving", "own cache", "iterations"), 0.0)
-    gammas = kernel_grid.paper_gammas(found.n, found.X.shape[1], "rbf", count)
+    gammas = grid_problem.paper_gammas(found.n, found.X.shape[1], "rbf", count)
     for source, gamma in zip(kernel.widths(found, count), gammas):
         K = source.K.astype(np.float64)
         shared = {"tol": kernel.TOL, "cache_size": 4000}
@@ -118,7 +118,7 @@ def beside(found: Set, count: int) -> dict[str, float]:
             warnings.simplefilter("ignore", ConvergenceWarning)
             single = SVC(kernel="precomputed", C=1.0, max_iter=1, **shared)
             start = min(seconds_of(single, K, found.y) for _ in range(3))
-        for C in kernel_grid.paper_Cs(found.n, count):
+        for C in grid_problem.paper_Cs(found.n, count):
             total["7"] += kernel.run_line(found, source, Method(rule="clipped"), [C])[1]
             given = SVC(kernel="precomputed", C=C, **shared)
             spent = seconds_of(given, K, found.y)

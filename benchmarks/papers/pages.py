@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from benchmarks.papers.boxes import BOXES
 from benchmarks.papers.contents import CONTENTS, Entry
 from benchmarks.papers.findings import FINDINGS, judged
 from benchmarks.papers.items import ITEMS, QUIET, Curves, Found, Item, Table, read
@@ -15,7 +16,7 @@ __all__ = ["read", "write"]
 
 SWITCHES = """## What can be switched
 
-What the papers do otherwise is there for comparisons, below the estimators: no estimator has these options, tests in `tests/papers` hold each to its word, and the item named last compares.
+What the papers do otherwise is there for comparisons, below the estimators: no estimator has these options, tests in `tests/papers` (of neighbours and working sets in `tests/solvers`) hold each to its word, and the item named last compares.
 
 | the paper's | here | compared in |
 | --- | --- | --- |
@@ -44,6 +45,7 @@ Files are looked for in `--data`, `$MAXMARGIN_DATA` or `../shared/data`, plain o
 | ijcnn1 | 49 990 x 22 | 8 | LIBSVM page, ijcnn1 (train) | `ijcnn1.svm` |
 | covtype | 581 012 x 54 | 71 | LIBSVM page, covtype.binary scaled to [0, 1] | `covtype.svm` |
 | imdb | 25 000 x 59 775 | 51 | Large Movie Review Dataset (Maas et al. 2011): tf-idf of words, rows of unit length | `imdb.svm` |
+| MNIST | 60 000 x 784 | 45 | MNIST's training images and labels (LeCun et al.) | `mnist.train-images-idx3-ubyte`, `mnist.train-labels-idx1-ubyte` |
 | small sets | 200 to 8 124 rows | 10 in all | LIBSVM page: sonar, heart, ionosphere, australian, diabetes, fourclass, german.numer, svmguide1 (and .t), svmguide3 and splice (training and test rows joined), a1a and a2a (and .t), w1a; UCI: liver, breast | `small/NAME.svm` |
 
 Not here, and what stands for them:
@@ -56,7 +58,6 @@ Not here, and what stands for them:
 | worm and human splice sites | 1 to 15 million strings of 141 letters, up to 32 GB expanded | the authors of OCAS | drawn strings |
 | ocr, dna | 3.5 million x 1156, 45 GB; 50 million x 800, 63 GB | Pascal large scale learning challenge 2008 | drawn, 100 000 rows |
 | webspam (trigrams), kddb | 0.35 million x 16.6 million, 20 GB; 20 million x 29.9 million, 4.8 GB | LIBSVM page | drawn, 100 000 rows |
-| OCR0, OCR* (MNIST) | 60 000 x 780 | LIBSVM page, mnist; idx files | `benchmarks.sparse_kernel` |
 | a3a, a4a, w2a, w3a | 3 185 to 4 912 training rows | LIBSVM page | a1a, a2a, w1a |
 
 The LIBSVM page is <https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/>. Drawn sets are written to `build/benchmarks/papers` and kept there: 2 GB for a whole run.
@@ -72,8 +73,8 @@ def write(folder: Path, found: dict[Item, Found]) -> None:
 
 
 def overview(found: dict[Item, Found]) -> str:
-    rows = []
-    for item in ITEMS:
+    rows, order = [], list(PAPERS)
+    for item in sorted(ITEMS, key=lambda item: order.index(item.paper)):
         result = found.get(item)
         state = (
             "not possible here"
@@ -86,9 +87,10 @@ def overview(found: dict[Item, Found]) -> str:
         rows.append([link, item.name, item.says, state])
     head = (
         "# The five papers again\n\n`make reproduce` (or `python -m benchmarks.papers NAME --quick`) measures every table and figure "
-        "that can be had on one machine and writes these pages. A verdict is computed from the numbers. Seconds are CPU seconds "
+        "that can be had on one machine and writes these pages; what was measured before is not measured again. A verdict is computed from the numbers. Seconds are CPU seconds "
         "of one thread unless an item says otherwise. Items that compare seconds of the wall clock are decided only by a run "
-        f"during which other programs took at most {100 * QUIET:.0f} % of the CPUs; every item says how much they took, if that was recorded.\n\n"
+        f"during which other programs took at most {100 * QUIET:.0f} % of the CPUs, or which, having priority, waited for a CPU at most {100 * QUIET:.0f} % of its time; "
+        "every item says so, if that was recorded.\n\n"
     )
     listing = table(["paper", "item", "the paper says", "here"], rows)
     machines = " ".join(sorted({result.machine for result in found.values()}))
@@ -120,13 +122,28 @@ def page(folder: Path, name: str, paper: Paper, items: list[Item], found: dict[I
     symbols = table(["the paper", "here", ""], [list(row) for row in paper.symbols])
     parts = [
         f"# {paper.title}",
-        f"The algorithm's box, line by line beside the code: the head of [`{paper.box}`](../../{paper.box}). All items: [overview](index.md).",
+        f"Where our loop departs from the paper's: the head of [`{paper.box}`](../../{paper.box}). All items: [overview](index.md).",
         f"## Symbols\n\n{symbols}",
+        f"## Boxes, line by line\n\n{boxes(name)}",
         f"## What is in the paper\n\n{contents(name, items, found)}",
         f"## What it finds\n\n{findings(name, items, found)}",
         *(section(folder, name, item, found.get(item)) for item in items),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def boxes(name: str) -> str:
+    """Which function does what a line of an algorithm box says."""
+    rows = [
+        [box.label if k == 0 else "", line.says, f"`{line.name}`", link(line.place)]
+        for box in BOXES[name]
+        for k, line in enumerate(box.lines)
+    ]
+    return table(["box", "the paper's line", "here", "in"], rows)
+
+
+def link(place: str) -> str:
+    return f"[`{place.rsplit('/', 1)[-1]}`](../../{place})"
 
 
 def contents(name: str, items: list[Item], found: dict[Item, Found]) -> str:
@@ -186,7 +203,10 @@ def beside(found: Found) -> str:
     """How much of the machine other programs had meanwhile."""
     if found.others is None:
         return "not recorded how busy the machine was"
-    return f"other programs took {100 * found.others:.0f} % of the CPUs"
+    took = f"other programs took {100 * found.others:.0f} % of the CPUs"
+    if found.waited is None:
+        return took
+    return f"{took}, it waited for one {100 * found.waited:.0f} % of its time"
 
 
 def shown(one: Table) -> str:
@@ -214,7 +234,7 @@ def draw(curves: Curves, path: Path) -> None:
     axes.set_xlabel(curves.x)
     axes.set_ylabel(curves.y)
     axes.set_title(curves.title, fontsize=10)
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend(framealpha=0.8, edgecolor="none", fontsize=8)
     figure.tight_layout()
     figure.savefig(path, dpi=100)
     plt.close(figure)

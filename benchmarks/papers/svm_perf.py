@@ -138,7 +138,7 @@ def against_n(given: Given) -> Found:
     ("a9a",),
 )
 def accuracy_against_C(given: Given) -> Found:
-    from benchmarks.papers.ocas import liblinear
+    from benchmarks.papers.ocas_peers import liblinear
 
     X, y = given.load("a9a")
     cut = int(0.7 * len(y))
@@ -270,7 +270,7 @@ def lemma_2(given: Given) -> Found:
                 within &= seen <= bound
                 rows.append([name, C_j, eps, bound, seen])
     return Found(
-        f"never more than the bound, which is {min(r[3] / max(r[4], 1) for r in rows):.1e} times as many and more.",
+        f"never more than the bound, which is at least {min(r[3] / max(r[4], 1) for r in rows):.1e} times as large.",
         HOLDS if within else FAILS,
         [Table("Constraints", ["set", "n C", "epsilon", "Lemma 2", "seen"], rows)],
     )

@@ -29,6 +29,7 @@ autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
+toc_object_entries_show_parents = "hide"  # names of classes do not fit beside a page
 
 html_theme = "pydata_sphinx_theme"
 html_title = "maxmargin"
