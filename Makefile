@@ -6,7 +6,6 @@ PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # WERROR=ON makes warnings errors. For CI: a newer compiler may warn of more.
 WERROR ?= OFF
 CORE_OPTIONS = --config-settings=cmake.define.MAXMARGIN_WERROR=$(WERROR)
-EDITABLE = $(PIP) $(CORE_OPTIONS) --editable
 # Of a long log, a line for each file that is compiled and each package that is fetched.
 COMPILED = 's/^ *\[([0-9]+\/[0-9]+)\] Building CXX object .*\.dir\/(.*)\.o$$/  compiled \1  \2/p; s/^(Collecting [^ ]*).*/  \1/p'
 SOURCES := pyproject.toml CMakeLists.txt $(shell find core bindings -name '*.cpp' -o -name '*.hpp')
@@ -38,13 +37,15 @@ $(BIN)/python:
 $(VENV)/.installed: $(SOURCES) | $(BIN)/python
 	@echo "installing what maxmargin needs and compiling its core: minutes on two cores, the first time"
 	@mkdir -p build; $(BIN)/python -m pip install --verbose --disable-pip-version-check $(CORE_OPTIONS) \
-	  --editable '.[test]' > build/install.log 2>&1 & pid=$$!; \
+	  --editable '.[report]' > build/install.log 2>&1 & pid=$$!; \
 	  tail -f --pid=$$pid build/install.log | sed -u -n -E $(COMPILED); \
 	  wait $$pid || { tail -n 60 build/install.log; echo "the whole log: build/install.log"; exit 1; }
 	@touch $@
 
-$(VENV)/.installed-dev: $(VENV)/.installed
-	$(EDITABLE) '.[dev]'
+# The packages of an extra, without compiling the core again for them.
+$(VENV)/.installed-test $(VENV)/.installed-dev $(VENV)/.installed-docs: $(VENV)/.installed-%: $(VENV)/.installed
+	@echo "installing the packages of the extra '$*'"
+	@mkdir -p build; $(BIN)/python tests/packaging/extras.py $* > build/$*.txt && $(PIP) --requirement build/$*.txt
 	@touch $@
 
 $(VENV)/.installed-bench: $(VENV)/.installed
@@ -58,7 +59,7 @@ $(VENV)/.build-tools: | $(BIN)/python
 demo: $(VENV)/.installed            ## train on bundled real data and show the result
 	$(BIN)/maxmargin demo
 
-test: $(VENV)/.installed build/core/.tested   ## build and run the whole test suite
+test: $(VENV)/.installed-test build/core/.tested   ## build and run the whole test suite
 	$(BIN)/python -m pytest --numprocesses auto
 
 # Unoptimised: the compiler takes a fifth of the time, and the tests still take less than a second.
@@ -68,11 +69,11 @@ build/core/.tested: $(SOURCES) $(VENV)/.build-tools
 	build/core/core_tests
 	@touch $@
 
-coverage: $(VENV)/.installed        ## run the tests and say how much of the Python they reach
+coverage: $(VENV)/.installed-test   ## run the tests and say how much of the Python they reach
 	$(PIP) coverage pytest-cov
 	$(BIN)/python -m pytest --numprocesses auto --cov=maxmargin --cov-report=term:skip-covered --cov-report=html:build/coverage
 
-refute: $(VENV)/.installed          ## try to refute certificates (N=3400 SEED=0 ONLY='kernel*')
+refute: $(VENV)/.installed-test     ## try to refute certificates (N=3400 SEED=0 ONLY='kernel*')
 	$(BIN)/python -m tests.refute --problems $(or $(N),3400) --seed $(or $(SEED),0) $(if $(ONLY),--only '$(ONLY)')
 
 tsan: $(VENV)/.build-tools           ## stress the threads of the core under ThreadSanitizer
@@ -80,12 +81,12 @@ tsan: $(VENV)/.build-tools           ## stress the threads of the core under Thr
 	$(BIN)/cmake --build build/tsan --target stress_threads
 	TSAN_OPTIONS=halt_on_error=1 build/tsan/stress_threads
 
-asan: $(VENV)/.installed build/asan/.built   ## the core and its tests under AddressSanitizer and UBSan
+asan: $(VENV)/.installed-test build/asan/.built   ## the core and its tests under AddressSanitizer and UBSan
 	build/asan/stress_threads
 	build/asan/fail_allocations
 	$(WITH_ASAN) $(BIN)/python -m pytest -p tests.sanitized --numprocesses auto $(CORE_TESTS)
 
-fuzz: $(VENV)/.installed build/asan/.built $(FUZZERS)/.fuzzers   ## broken files, for FUZZ_SECONDS=5 a kind
+fuzz: $(VENV)/.installed-test build/asan/.built $(FUZZERS)/.fuzzers   ## broken files, for FUZZ_SECONDS=5 a kind
 	$(WITH_ASAN) $(BIN)/python -m tests.fuzz $(FUZZERS) --seconds $(FUZZ_SECONDS)
 
 build/asan/.built: $(SOURCES) tests/core/stress_threads.cpp tests/core/fail_allocations.cpp $(VENV)/.build-tools
@@ -128,10 +129,6 @@ bench: $(VENV)/.installed-bench     ## 20 minutes: time to a precision beside th
 
 reproduce: $(VENV)/.installed-bench  ## the tables and figures of the five papers, as pages in docs/papers (QUICK=1: ten minutes)
 	$(BIN)/python -m benchmarks.papers all $(if $(QUICK),--quick)
-
-$(VENV)/.installed-docs: $(VENV)/.installed
-	$(EDITABLE) '.[docs]'
-	@touch $@
 
 docs: $(VENV)/.installed-docs       ## the site in build/docs/html: guide, gallery, API; warnings and broken links are errors
 	MPLBACKEND=agg $(BIN)/python docs/build_site.py
