@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+from concurrent.futures import CancelledError
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,6 +12,7 @@ from maxmargin.cli import cluster as command
 from maxmargin.cli.options import Choices
 from maxmargin.models import load_model
 from maxmargin.problem import Status
+from maxmargin.solvers.common.run import RowsLost
 
 distributed = pytest.importorskip("distributed", reason="the extra [dask] is not installed")
 
@@ -71,3 +74,18 @@ def test_a_killed_scheduler_is_a_sentence_with_the_best_model(
         command.fit([str(rows)], choices, kill, str(model))
     assert f"of the best possible, is in {model}" in str(e.value)
     assert load_model(model).certificate.status is Status.ROWS_LOST
+
+
+@pytest.mark.parametrize("error", [CancelledError("all futures"), OSError("connection closed")])
+def test_a_scheduler_that_does_not_answer_is_lost(error):
+    from maxmargin.distributed.cluster import Cluster
+
+    class Client:
+        scheduler = SimpleNamespace(address="tcp://127.0.0.1:1")
+
+        def who_has(self, futures):
+            raise error
+
+    cluster = Cluster(Client(), [])
+    with pytest.raises(RowsLost, match="the connection to the Dask scheduler at .* was lost"):
+        cluster._find_homes()

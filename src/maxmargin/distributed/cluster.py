@@ -63,7 +63,7 @@ class Cluster:
 
     def wait_until_read(self) -> None:
         """Waits until every part is read, and notes where."""
-        self.ask(len_of)
+        self.ask(parts.n_rows)
         self._find_homes()
 
     def ask(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
@@ -238,11 +238,7 @@ class Cluster:
             return w
         dask, _ = dask_modules()
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TiB"}):
-            return self.client.submit(
-                np.asarray,
-                w,
-                key=f"maxmargin-send-{uuid.uuid4().hex}",
-            )
+            return self.client.submit(np.asarray, w, key=f"maxmargin-send-{uuid.uuid4().hex}")
 
     def _add(self, *results: Any) -> Any:
         return self.client.submit(add, *results, key=f"maxmargin-add-{uuid.uuid4().hex}")
@@ -273,7 +269,7 @@ class Cluster:
                     raise Stopped("stopped before the end")
                 if called and time.monotonic() - looked > GONE_AFTER:
                     looked = time.monotonic()
-                    if not set(called) <= set(self.client.nthreads()):
+                    if not set(called) <= set(self._ask_scheduler(self.client.nthreads)):
                         raise ConnectionError("a worker that was called is gone")
         finally:
             pending.cancel()  # which does nothing to what is done
@@ -294,6 +290,13 @@ class Cluster:
                 self._lose_scheduler()
             time.sleep(POLL)
 
+    def _ask_scheduler(self, question: Callable[..., Any], *arguments: Any) -> Any:
+        """What it answers at once. A client that lost it cancels all futures, even if it returns."""
+        try:
+            return question(*arguments)
+        except (CancelledError, OSError):
+            self._lose_scheduler()
+
     def _lose_scheduler(self) -> NoReturn:
         self.failure = SchedulerError(self.client.scheduler.address)
         raise RowsLost(str(self.failure))
@@ -311,7 +314,7 @@ class Cluster:
         raise RowsLost(str(self.failure)) from cause
 
     def _find_homes(self) -> None:
-        who = self.client.who_has(self._parts)
+        who = self._ask_scheduler(self.client.who_has, self._parts)
         self._homes = [tuple(who.get(part.key, ())) for part in self._parts]
 
     def _look_around(self) -> None:
@@ -320,7 +323,7 @@ class Cluster:
             if time.monotonic() - self._looked < LOOK_AROUND:
                 return
             self._looked = time.monotonic()
-            threads = self.client.nthreads()
+            threads = self._ask_scheduler(self.client.nthreads)
             self._find_homes()
             held = dict.fromkeys(threads, 0)
             for home in self._homes:
@@ -335,10 +338,6 @@ class Cluster:
             number = next(k for k, home in enumerate(self._homes) if home[:1] == (busy,))
             self._parts[number] = self._read(number, workers=[idle], allow_other_workers=True)
             self._homes[number] = (idle,)
-
-
-def len_of(part: parts.Part) -> int:
-    return part.data.X.shape[0]
 
 
 def name_of(function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:

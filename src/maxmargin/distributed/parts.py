@@ -329,3 +329,7 @@ def values(memory: Memory, p: np.ndarray) -> np.ndarray:
 def rmatvec(memory: Memory, subgrad: np.ndarray) -> tuple[np.ndarray]:
     """The part's share of ``X^T subgrad`` for one that the driver sent."""
     return (memory.rows.rmatvec(subgrad),)
+
+
+def n_rows(part: Part) -> int:
+    return part.data.X.shape[0]
