@@ -104,6 +104,18 @@ def test_several_classes_share_the_matrix(multi_class):
     assert np.array_equal(model.classes_[np.argmax(scores, axis=1)], model.predict(X))
 
 
+def test_each_pair_of_classes_is_the_machine_of_its_rows():
+    X, y = IRIS
+    model = KernelSVC(C=10, gamma=0.5, multi_class="ovo", tol=1e-6, n_jobs=2).fit(X, y)
+    again = KernelSVC(C=10, gamma=0.5, multi_class="ovo", tol=1e-6, n_jobs=1).fit(X, y)
+    assert np.array_equal(model.dual_coef_, again.dual_coef_)
+    for k, (a, b) in enumerate([(0, 1), (0, 2), (1, 2)]):
+        rows = np.isin(y, (a, b))
+        alone = KernelSVC(C=10, gamma=0.5, tol=1e-6).fit(X[rows], y[rows])
+        assert model.certificates_[k].primal == pytest.approx(alone.certificate_.primal, rel=2e-6)
+        assert not model.dual_coef_[k][~rows[model.support_]].any()
+
+
 def test_class_weights_move_the_boundary():
     X, y = make_circles(150, noise=0.3, factor=0.5, random_state=0)
     shares = [

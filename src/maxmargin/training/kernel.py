@@ -36,6 +36,7 @@ from maxmargin.training.calibration import method_of
 from maxmargin.training.kernel_calibration import OtherMachines, calibration_of
 from maxmargin.training.kernel_gamma import check_gamma, gamma_of
 from maxmargin.training.kernel_offset import check_offset, offsets_of, shifted, with_constant
+from maxmargin.training.kernel_pairs import solve_pairs
 from maxmargin.training.normal_form import NormalForm, normal_form
 from maxmargin.training.targets import Labels, labels_of
 
@@ -169,8 +170,15 @@ def train_on(X: Any, labels: Labels, plan: KernelPlan, stop: _core.Stop) -> Trai
     settings = options.settings(stop)
     codings = coding_of(len(labels.classes), plan.multi_class).labels(form.codes)
     problems: list[BinaryProblem] = []
+    shifted_kernel, budget = with_constant(kernel, plan.offset), budget_of(plan.memory)
+    if in_pairs(plan, labels) and isinstance(shifted_kernel, Kernel):
+        solutions = solve_pairs(
+            form.X, shifted_kernel, codings, form.weights, C, settings, pool, plan.method, budget
+        )
+        model = model_of(X, labels.classes, kernel, plan, spread(solutions, form), C)
+        return TrainedKernel(model, solutions, gamma)
     try:
-        source = source_of(form.X, with_constant(kernel, plan.offset), budget_of(plan.memory), pool)
+        source = source_of(form.X, shifted_kernel, budget, pool)
         problems = [BinaryProblem(source, signs, form.weights) for signs in codings]
         solutions = solve_all(problems, C, settings, pool, plan.method)
     except _core.Stopped:  # before there was a kernel matrix
@@ -179,6 +187,13 @@ def train_on(X: Any, labels: Labels, plan: KernelPlan, stop: _core.Stop) -> Trai
     calibration = calibration_of(plan, form, labels.classes, machines)
     model = model_of(X, labels.classes, kernel, plan, spread(solutions, form), C)
     return TrainedKernel(replace(model, calibration=calibration), solutions, gamma)
+
+
+def in_pairs(plan: KernelPlan, labels: Labels) -> bool:
+    """Whether each pair of classes is solved on its own rows. Probabilities come from machines that
+    share one matrix."""
+    of_pairs = plan.multi_class == "ovo" and len(labels.classes) > 2
+    return of_pairs and method_of(plan.probability) is None
 
 
 def solve_all(
