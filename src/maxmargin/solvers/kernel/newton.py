@@ -24,16 +24,24 @@ TO_THE_WALL = 0.995  # share of the way to the nearest bound that a step goes at
 
 
 def solve_box(
-    Q: np.ndarray, q: np.ndarray, u: np.ndarray, tol: float, check_stop: Callable[[], None]
+    Q: np.ndarray,
+    q: np.ndarray,
+    u: np.ndarray,
+    tol: float,
+    check_stop: Callable[[], None],
+    rounding: float = 0.0,
 ) -> tuple[np.ndarray, int]:
-    """The minimiser, up to a gap of `tol` times the primal objective, and the steps it took."""
+    """The minimiser, up to a gap of `tol` times the primal objective, and the steps it took.
+
+    Putting variables at their bounds may add `rounding` times the objective to the gap, or `tol`
+    times if that is more.
+    """
     a, z, w = _start(Q, q, u)
     best, least, since, steps = a, np.inf, 0, 0
     while True:
         check_stop()
         Qa = Q @ a
-        primal = 0.5 * (a @ Qa) + u @ np.maximum(q - Qa, 0.0)
-        gap = primal - (q @ a - 0.5 * (a @ Qa))
+        primal, gap = _bounds(q, u, a, Qa)
         since += 1
         if gap < 0.99 * least:
             best, least, since = a, gap, 0
@@ -44,8 +52,7 @@ def solve_box(
             break
         a, z, w = _advance(a, z, w, u, *direction)
         steps += 1
-    sizes = np.sqrt(np.maximum(np.diagonal(Q), 0.0))
-    return _at_bounds(best, u, q - Q @ best, sizes, tol * primal), steps
+    return _at_bounds(Q, q, u, best, least + max(tol, rounding) * primal), steps
 
 
 def _start(Q: np.ndarray, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -132,18 +139,33 @@ def _advance(
     return a, np.maximum(z + t * dz, 1e-300), np.maximum(w + t * dw, 1e-300)
 
 
+def _bounds(q: np.ndarray, u: np.ndarray, a: np.ndarray, Qa: np.ndarray) -> tuple[float, float]:
+    """P and the gap."""
+    primal = 0.5 * (a @ Qa) + u @ np.maximum(q - Qa, 0.0)
+    return float(primal), float(primal - (q @ a - 0.5 * (a @ Qa)))
+
+
 def _at_bounds(
-    a: np.ndarray, u: np.ndarray, g: np.ndarray, sizes: np.ndarray, allowed: float
+    Q: np.ndarray, q: np.ndarray, u: np.ndarray, a: np.ndarray, allowed: float
 ) -> np.ndarray:
     """Variables that the method keeps a hair inside their bounds are put there.
 
-    Nearest first, as long as the objective cannot change by more than is allowed: a change d of a_j
-    moves row i by ``d Q_ij <= d sizes_i sizes_j``, and P by ``u_i`` times that.
+    Nearest first, as many as leave a gap of at most what is allowed.
     """
-    bound = np.where(g < 0, 0.0, u)
-    change = np.abs(bound - a) * sizes
-    order = np.argsort(change)
-    near = order[np.cumsum(change[order]) * float(u @ sizes) <= allowed]
-    a = a.copy()
-    a[near] = bound[near]
-    return a
+    bound = np.where(q - Q @ a < 0, 0.0, u)
+    order = np.argsort(np.abs(bound - a))
+
+    def moved(count: int) -> np.ndarray:
+        found = a.copy()
+        found[order[:count]] = bound[order[:count]]
+        return found
+
+    fits, too_many = 0, len(a) + 1
+    while too_many - fits > 1:
+        count = (fits + too_many) // 2
+        found = moved(count)
+        if _bounds(q, u, found, Q @ found)[1] <= allowed:
+            fits = count
+        else:
+            too_many = count
+    return moved(fits)

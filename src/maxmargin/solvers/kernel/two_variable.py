@@ -43,6 +43,7 @@ import numpy as np
 from maxmargin import _core
 from maxmargin.problem import Progress, Settings, Status
 from maxmargin.solvers.common.run import Run
+from maxmargin.solvers.kernel.active_set import Subsets
 from maxmargin.solvers.kernel.certificate import (
     Bounds,
     KernelCertificate,
@@ -57,6 +58,7 @@ SLICE = 0.05  # seconds between two looks at the callback
 MARGIN = 0.02  # share of the tolerance left to the difference between float32 and float64
 NEWTON_ROWS = 2000  # the most whose Newton steps are worth their n^3
 SHRINK = 0.7  # a round of refinement is worth another if it leaves no more than this of the gap
+FAR = 32.0  # times the tolerance: a gap after many steps that needs far more of them
 CRAWL = 0.99  # of the gap left after twice the steps: the rest will not come either
 
 
@@ -81,11 +83,13 @@ def solve(
     method: Method | None = None,
     *,
     beta0: np.ndarray | None = None,
+    r0: np.ndarray | None = None,
     owns_stop: bool = True,
 ) -> KernelSolution:
     """Solves one problem until the rule of the method holds in float64.
 
-    `beta0` is a start: the solution of a neighbouring problem.
+    `beta0` is a start: the solution of a neighbouring problem, inside the box if its residuals `r0`
+    are given too.
     """
     path = RegularisationPath(
         problem, method or Method(), pool, settings.stop, owns_stop, settings.seed
@@ -94,8 +98,10 @@ def solve(
     try:
         if beta0 is None:
             descent.start(C)
-        else:
+        elif r0 is None:
             path.start_at(C, beta0)
+        else:
+            path.start_from(C, beta0, r0)
         descent.descend()
     except _core.Stopped:
         descent.run.stopped()
@@ -127,6 +133,7 @@ class Descent:
         # Newton's method costs about as much as this many steps in two variables.
         self.patience = 20_000 + int(0.65 * n * n) if n <= NEWTON_ROWS else 40 * n
         self.gap_at_patience = math.inf
+        self.subsets: Subsets | None = None
 
     @property
     def iterations(self) -> int:
@@ -137,11 +144,13 @@ class Descent:
         path = self.path
 
         def solve_small(
-            problem: BinaryProblem, settings: Settings, beta0: np.ndarray
+            problem: BinaryProblem, settings: Settings, beta0: np.ndarray, r0: np.ndarray
         ) -> KernelSolution:
-            begin = beta0 if np.any(beta0) else None
-            owns = path.owns_stop
-            return solve(problem, C, settings, path.pool, path.method, beta0=begin, owns_stop=owns)
+            begin = (beta0, r0) if np.any(beta0) else (None, None)
+            pool, method, owns = path.pool, path.method, path.owns_stop
+            return solve(
+                problem, C, settings, pool, method, beta0=begin[0], r0=begin[1], owns_stop=owns
+            )
 
         chunking = None
         if path.method.cold == "auto":
@@ -174,6 +183,8 @@ class Descent:
                 judged = gap
                 self.path.core.begin()
             self.fill_matrix_if_cheaper(steps)
+            if self.slow(primal, dual) and self.solved_on_subsets():
+                return self.run.end(Status.OPTIMAL)
             if self.crawls(primal - dual):
                 return self.newton()
             if steps == slice_length and (steps < 1000 or seconds < SLICE / 2):
@@ -210,6 +221,26 @@ class Descent:
         if self.bounds is None:
             self.bounds = bounds_of(self.path, self.pool, self.settings.tol)
         return self.bounds
+
+    def slow(self, primal: float, dual: float) -> bool:
+        """Whether so many steps left so much of the gap that subsets should be tried: the steps
+        still needed would be many times as many even if the gap fell as 1 / steps, or it falls more
+        slowly than that."""
+        gap, n = primal - dual, self.path.problem.source.n
+        if n <= NEWTON_ROWS or self.path.core.iterations < self.patience:
+            return False
+        far = gap > FAR * self.settings.tol * primal
+        return far or SHRINK * self.gap_at_patience < gap < math.inf
+
+    def solved_on_subsets(self) -> bool:
+        """Whether that ended the run; steps go on from where they were if not."""
+        if self.subsets is None:
+            self.subsets = Subsets(self)
+        if self.subsets.go_on():
+            return True
+        self.judge()
+        self.path.core.begin()
+        return False
 
     def crawls(self, gap: float) -> bool:
         """Whether so many steps were taken, for so little, that others should be tried."""
@@ -255,8 +286,9 @@ class Descent:
         gain[(path.beta != 0) & (path.beta != path.c)] += float(gain.max())  # inner points first
         return np.sort(used[np.argsort(-gain[used], kind="stable")[:NEWTON_ROWS]])
 
-    def improved(self, rows: np.ndarray) -> np.ndarray:
-        """beta with the variables of these rows at their optimum, all others as they are."""
+    def improved(self, rows: np.ndarray, share: float = 1.0) -> np.ndarray:
+        """beta with the variables of these rows at their optimum, and all others as they are. With
+        a small share of the usual tolerance it is known which of them are at their bounds."""
         path, exact = self.path, self.path.problem.source.exact
         sign = np.sign(path.c[rows])
         Q = exact.block(rows)
@@ -265,9 +297,8 @@ class Descent:
         others = np.setdiff1d(np.flatnonzero(path.beta), rows)
         f, _ = exact.combine(np.append(others, rows), others, path.beta[others], self.pool)
         q = 1.0 - sign * f[len(others) :]
-        a, steps = solve_box(
-            Q, q, np.abs(path.c[rows]), 0.1 * self.settings.tol, self.run.raise_if_stopped
-        )
+        u, tol = np.abs(path.c[rows]), 0.1 * self.settings.tol
+        a, steps = solve_box(Q, q, u, share * tol, self.run.raise_if_stopped, rounding=tol)
         self.newton_steps += steps
         beta = path.beta.copy()
         beta[rows] = sign * a
