@@ -21,6 +21,7 @@ import numpy as np
 
 from maxmargin import _core
 from maxmargin.problem import Settings
+from maxmargin.solvers.kernel.gram import empty_matrix, matrix_bytes
 from maxmargin.solvers.kernel.path import BinaryProblem
 from maxmargin.solvers.kernel.sources import CachedSource, PartialSource
 
@@ -35,10 +36,12 @@ MOST = 0.25  # share of the points that a subset may have
 ROUNDS = 40
 ADDED = 1024  # others that a round takes in, at least
 ADDED_SHARE = 32  # one in so many of those seen, at least
+NEAR = 4  # of the points of a level one in so many is looked at before all are again
+MANY = 2  # times the support vectors: more points inside the margin than that wait for a round
 STEPS = 50  # per point of a subset, before a level is left as it is
 LOOSE, FINE = 10.0, 0.5  # times the tolerance: the first subsets and the last
 
-Solve = Callable[[BinaryProblem, Settings, np.ndarray], "KernelSolution"]
+Solve = Callable[[BinaryProblem, Settings, np.ndarray, np.ndarray], "KernelSolution"]
 
 
 @dataclass(frozen=True)
@@ -82,43 +85,53 @@ class Chunking:
         self.pool, self.solve = pool, solve
         self.exact = source.exact
         self.beta, self.f = np.zeros(source.n), np.zeros(source.n)
+        self.memory = np.empty(0, dtype=np.float32)  # of the largest Gram matrix so far
         self.steps = 0
 
     def start(self) -> Start | None:
         """Levels of more and more points, each until its points are served. None where there turn
         out to be many support vectors."""
-        part = self.part
-        order = np.random.default_rng(self.settings.seed).permutation(part)
+        order = np.random.default_rng(self.settings.seed).permutation(self.part)
         fine, loose = FINE * self.settings.tol, LOOSE * self.settings.tol
-        subset, seen, tol = order[:FIRST], FIRST, loose
+        subset, seen, tol = order[:FIRST], order[:FIRST], loose
+        near = seen  # those of them that are looked at while a level lasts
         primal = self.solve_on(subset, tol)
         if np.count_nonzero(self.beta) > FEW * FIRST:
             return None
         for _ in range(ROUNDS):
-            lost = self.look_at(order[:seen], subset)
-            if seen < len(part) and lost <= loose * primal:
-                seen = min(GROWTH * seen, len(part))
-                lost = self.look_at(order[:seen], subset)
-            if seen == len(part) and lost <= 0.8 * fine * primal and tol == fine:
+            lost, last = self.look_at(near, subset), len(seen) == len(order)
+            enough = (0.8 * fine if last else loose) * primal
+            if len(near) < len(seen) and lost <= enough and (tol == fine or not last):
+                lost, near = self.look_at(seen, subset), seen
+            if not last and lost <= enough:
+                seen = order[: GROWTH * len(seen)]
+                lost, near = self.look_at(seen, subset), seen
+            if len(near) == len(order) and lost <= 0.8 * fine * primal and tol == fine:
+                return Start(self.beta, self.problem.y - self.f, self.steps)
+            following = self.next_subset(near)
+            if len(following) > MOST * len(order):
                 break
-            following = self.next_subset(order[:seen])
-            if len(following) > MOST * len(part):
-                break
-            subset, tol = following, min(max(0.1 * lost / primal, fine), loose)
-            primal = self.solve_on(subset, tol)
-        else:  # the last solution was not looked at
-            self.look_at(order[:seen], subset)
-        if seen < len(part):  # many support vectors after all
+            tol = fine if tol == fine and last else min(max(0.1 * lost / primal, fine), loose)
+            near = self.nearest(near, max(2 * ADDED, len(seen) // NEAR))
+            subset, primal = following, self.solve_on(following, tol)
+        if len(seen) < len(order):  # many support vectors after all
             return None
+        self.look_at(order, subset)
         return Start(self.beta, self.problem.y - self.f, self.steps)
 
     def solve_on(self, subset: np.ndarray, tol: float) -> float:
         """Sets beta to the solution on the subset, and 0 elsewhere; its objective."""
         exact = self.exact
-        rows = PartialSource(exact.points.X[subset], exact.kernel, self.pool)
+        if 4 * len(self.memory) < matrix_bytes(len(subset)):
+            self.memory = np.empty(matrix_bytes(len(subset)) // 4, dtype=np.float32)
+        K = empty_matrix(len(subset), self.memory)
+        rows = PartialSource(exact.points.X[subset], exact.kernel, self.pool, K)
+        if 2 * np.count_nonzero(self.beta[subset]) >= rows.fill_at:  # most will be asked for again
+            rows.fill(self.pool)
         small = BinaryProblem(rows, self.problem.y[subset], self.problem.s[subset])
         limits = replace(self.settings, tol=tol, callback=None, max_iter=STEPS * len(subset))
-        found = self.solve(small, limits, self.beta[subset])
+        # All support vectors are in the subset, and f was computed there: no kernel row is needed.
+        found = self.solve(small, limits, self.beta[subset], small.y - self.f[subset])
         self.beta = np.zeros(len(self.beta))
         self.beta[subset] = found.beta
         self.f[subset] = found.f
@@ -139,7 +152,16 @@ class Chunking:
         """Support vectors, and of the others seen those with the least margins."""
         used = np.flatnonzero(self.beta)
         others = np.setdiff1d(seen, used, assume_unique=True)
-        margin = self.problem.y[others] * self.f[others]
-        count = min(len(others), max(ADDED, len(used), len(seen) // ADDED_SHARE))
-        nearest = others[np.argpartition(margin, count - 1)[:count]] if count else others
-        return np.sort(np.concatenate([used, nearest]))
+        margin = self.margins(others)
+        inside = min(int(np.count_nonzero(margin < 1)), MANY * len(used))
+        count = min(len(others), max(ADDED, len(used), inside, len(seen) // ADDED_SHARE))
+        return np.sort(np.concatenate([used, self.nearest(others, count)]))
+
+    def nearest(self, points: np.ndarray, count: int) -> np.ndarray:
+        """Those with the least margins."""
+        if len(points) <= count:
+            return points
+        return points[np.argpartition(self.margins(points), count - 1)[:count]]
+
+    def margins(self, points: np.ndarray) -> np.ndarray:
+        return self.problem.y[points] * self.f[points]

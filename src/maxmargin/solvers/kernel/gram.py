@@ -208,10 +208,12 @@ def upper_tiles(
 # ---------------------------------------------------------------- whole matrices
 
 
-def empty_matrix(n: int) -> np.ndarray:
-    """An n x n float32 matrix whose rows start at cache lines."""
+def empty_matrix(n: int, memory: np.ndarray | None = None) -> np.ndarray:
+    """An n x n float32 matrix whose rows start at cache lines, in memory of one as large if given:
+    pages that were never written to cost more than kernel values do."""
     stride = -(-n // 16) * 16
-    return np.empty((n, stride), dtype=np.float32)[:, :n]
+    memory = np.empty(n * stride, dtype=np.float32) if memory is None else memory
+    return memory[: n * stride].reshape(n, stride)[:, :n]
 
 
 def matrix_bytes(n: int) -> int:

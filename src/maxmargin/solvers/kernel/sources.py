@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -27,11 +28,13 @@ from maxmargin.data.limits import parse_bytes, spell_bytes
 from maxmargin.solvers.kernel.exact import Exact, GivenValues, NamedValues
 from maxmargin.solvers.kernel.given import called_matrix, check_matrix, given_matrix
 from maxmargin.solvers.kernel.gram import (
+    DISTANCE,
     KERNELS,
     Kernel,
     KernelCallable,
     empty_matrix,
     fill,
+    kernel_from_distances,
     matrix_bytes,
     points_for,
 )
@@ -133,11 +136,13 @@ class PartialSource:
     drift_known = True
     neighbours = NOT_YET
 
-    def __init__(self, X: Any, kernel: Kernel, pool: _core.Pool) -> None:
+    def __init__(
+        self, X: Any, kernel: Kernel, pool: _core.Pool, K: np.ndarray | None = None
+    ) -> None:
         self.points, self.kernel = points_for(X, kernel), kernel
         self.exact = NamedValues(self.points, kernel)
         self.n: int = self.points.n
-        self.K = empty_matrix(self.n)
+        self.K = empty_matrix(self.n) if K is None else K
         centre = self.points.centre
         self.rows = _core.PartialRows(
             view(X if centre is None else np.asarray(X) - centre, 0.0),
@@ -238,6 +243,36 @@ class CachedSource:
 
 
 Source = MatrixSource | PartialSource | CachedSource
+
+
+def sources_along(
+    X: Any,
+    kernel: Kernel | KernelCallable | str,
+    gammas: np.ndarray,
+    budget: int,
+    pool: _core.Pool,
+) -> Iterator[Source]:
+    """A source for each gamma, valid until the next is asked for: of whole matrices where they fit.
+
+    Kernels of a distance share one matrix of distances, if there is room for it too.
+    """
+    shares = isinstance(kernel, Kernel) and kernel.of_distance and len(gammas) > 1
+    if shares and 2 * matrix_bytes(X.shape[0]) <= budget:
+        assert isinstance(kernel, Kernel)
+        points = points_for(X, kernel)
+        D = fill(points, DISTANCE, empty_matrix(points.n), pool)
+        K = empty_matrix(points.n)
+        for gamma in gammas:
+            of_gamma = kernel.with_gamma(float(gamma))
+            kernel_from_distances(of_gamma, D, K, pool)
+            yield MatrixSource(K, exact=NamedValues(points, of_gamma))
+        return
+    for gamma in gammas:
+        one = kernel.with_gamma(float(gamma)) if isinstance(kernel, Kernel) else kernel
+        source = source_of(X, one, budget, pool)
+        if isinstance(source, PartialSource):
+            source.fill(pool)
+        yield source
 
 
 def source_of(
