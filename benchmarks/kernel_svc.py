@@ -14,7 +14,6 @@ its own, which is ended at the cap.
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import sys
 import time
@@ -24,92 +23,14 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import kernel_tables, options
-from benchmarks.datasets.base import read_idx
+from benchmarks.kernel_tasks import Task, task
 from benchmarks.machine import describe
-from benchmarks.paths import RESULTS, data_folder
+from benchmarks.paths import RESULTS
 from maxmargin import KernelSVC
-from maxmargin.solvers.kernel.coding import Coding, coding_of
+from maxmargin.solvers.kernel.coding import Coding
 
 TILE = 1024
 TOL = 1e-3
-COSTS = {
-    "a9a": (1.0, 0.05),
-    "ijcnn1": (10.0, 1.0),
-    "covtype": (10.0, 10.0),
-    "mnist10": (10.0, 0.02),
-}
-MNIST_TEST = ("mnist.t10k-images-idx3-ubyte", "mnist.t10k-labels-idx1-ubyte")
-MNIST = ("mnist.train-images-idx3-ubyte", "mnist.train-labels-idx1-ubyte")
-
-
-@dataclass(frozen=True)
-class Task:
-    """Rows, class numbers and the problem to be solved; test rows where the set has some."""
-
-    name: str
-    X: np.ndarray
-    y: np.ndarray
-    C: float
-    gamma: float
-    test: tuple[np.ndarray, np.ndarray] | None = None
-
-    @property
-    def title(self) -> str:
-        shape = f"{self.X.shape[0]} x {self.X.shape[1]}"
-        return f"{self.name} ({shape}), C = {self.C:.3g}, gamma = {self.gamma:.3g}"
-
-    @property
-    def coding(self) -> Coding:
-        return coding_of(int(self.y.max()) + 1, "ovo")
-
-
-# ---------------------------------------------------------------- what is solved
-
-
-def skin(rows: int, noise: float) -> tuple[np.ndarray, np.ndarray]:
-    """Three features from 0 to 255 on [-1, 1], a smooth boundary, few support vectors."""
-    random = np.random.default_rng(20261119)
-    X = random.integers(0, 256, (rows, 3)) / 127.5 - 1.0
-    score = X[:, 0] - 0.6 * X[:, 1] - 0.3 * np.sin(3 * X[:, 2])
-    kept = np.abs(score) > 0.1
-    X, score = X[kept], score[kept]
-    return X, (score > 0) ^ (random.random(len(score)) < noise)
-
-
-def drawn(seed: int) -> Task:
-    """Shape, noise and kernel are drawn too."""
-    random = np.random.default_rng([20261119, seed])
-    d, n = int(10 ** random.uniform(0.3, 2.3)), int(10 ** random.uniform(3.3, 4.5))
-    X = random.normal(size=(n, d)).astype(np.float32)
-    inner = X @ random.normal(size=(d, 2)) / np.sqrt(d)
-    score = (
-        np.sin(2 * inner[:, 0]) + inner[:, 1] + 10 ** random.uniform(-2, 0) * random.normal(size=n)
-    )
-    C, gamma = 10 ** random.uniform(-1, 3), 10 ** random.uniform(-1, 0.5) / d
-    return Task(f"drawn-{seed}", X, (score > 0).astype(int), C, gamma)
-
-
-def mnist(folder: Path | None, files: tuple[str, str]) -> tuple[np.ndarray, np.ndarray]:
-    images = read_idx(folder, files[0])
-    return images.reshape(len(images), -1) / np.float32(255), read_idx(folder, files[1]).astype(int)
-
-
-def task(name: str, chosen: argparse.Namespace) -> Task:
-    if name.startswith("drawn-"):
-        return drawn(int(name.split("-")[1]))
-    if name in ("skin", "separable"):
-        X, y = skin(chosen.rows or 100_000, 0.001 if name == "skin" else 0.0)
-        return Task(name, X, y.astype(int), chosen.C or 1.0, chosen.gamma or 10.0)
-    folder, (C, gamma) = data_folder(chosen.data), COSTS.get(name, (1.0, 1.0))
-    C, gamma = chosen.C or C, chosen.gamma or gamma
-    if name == "mnist10":
-        X, y = mnist(folder, MNIST)
-        kept = slice(chosen.rows)
-        return Task(name, X[kept], y[kept], C, gamma, mnist(folder, MNIST_TEST))
-    X, y = options.load(name, chosen)
-    X = X if name == "a9a" else X.toarray()
-    return Task(name, X, (y > 0).astype(int), C, gamma)
-
 
 # ---------------------------------------------------------------- who solves it
 

@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kFar = 1e300;   // stands for an end of a domain that has none
 constexpr double kHuge = 1e150;  // stands for 1 / 0 where neither kernel nor loss bends
+constexpr float kFlattest = 1e30f;  // the same in float32
 constexpr std::uint64_t kPollEvery = 256;
 constexpr std::uint64_t kLookEvery = 16;  // iterations between two looks at the gap, at most
 
@@ -55,6 +56,15 @@ RegressionSteps::RegressionSteps(KernelRows& rows, std::vector<Range> ranges,
   }
   for (auto* values : {&low_, &high_, &bend_below_, &bend_above_, &inverse_below_, &inverse_above_})
     values->assign(rows_.n(), 0.0);
+  straight_ = shape_.tube == 0 && shape_.bend_below == 0 && shape_.bend_above == 0;
+  if (!straight_) return;
+  for (auto* values : {&below_, &above_, &diagonal_, &inverse_}) values->assign(rows_.n(), 0.0f);
+  for (std::size_t i = 0; i < rows_.n(); ++i) {
+    const double k = rows_.diagonal(i);
+    unit_diagonal_ = unit_diagonal_ && k == 1;
+    diagonal_[i] = static_cast<float>(k);
+    inverse_[i] = k > 1 / kFlattest ? static_cast<float>(1 / k) : kFlattest;
+  }
 }
 
 void RegressionSteps::begin() {
@@ -74,19 +84,27 @@ void RegressionSteps::note(std::size_t i) {
   bend_above_[i] = c > 0 ? shape_.bend_above / c : 0.0;
   inverse_below_[i] = inverse(bend_below_[i] + k);
   inverse_above_[i] = inverse(bend_above_[i] + k);
+  if (straight_) note_reach(i);
 }
 
-RunEnd RegressionSteps::run(double tolerance, std::uint64_t limit, Stop* stop, bool owns_stop) {
+void RegressionSteps::note_reach(std::size_t i) {
+  below_[i] = static_cast<float>(low_[i] - arrays_.beta[i]);
+  above_[i] = static_cast<float>(high_[i] - arrays_.beta[i]);
+}
+
+RunEnd RegressionSteps::run(double tolerance, double scale, std::uint64_t limit, Stop* stop,
+                            bool owns_stop) {
+  const auto within = [&] { return gap_ <= tolerance * std::max(P_, scale); };
   const auto ended = [&](RunEnd why) {
     look();
-    return gap_ <= tolerance * P_ ? RunEnd::tolerance : why;
+    return within() ? RunEnd::tolerance : why;
   };
   look();
   std::uint64_t next_look = 0;
   for (std::uint64_t k = 0;; ++k) {
     if (k >= next_look) {
       look();
-      if (gap_ <= tolerance * P_) return RunEnd::tolerance;
+      if (within()) return RunEnd::tolerance;
       next_look = k + 1 + std::min(k / 16, kLookEvery - 1);
     }
     if (k >= limit) return ended(RunEnd::limit);
@@ -155,6 +173,7 @@ double RegressionSteps::shift(std::size_t i, double d) {
   double& beta = arrays_.beta[i];
   const double before = beta, low = low_[i], high = high_[i];
   beta = d <= low - beta ? low : (d >= high - beta ? high : clip(beta + d, low, high));
+  if (straight_) note_reach(i);
   return beta - before;
 }
 
@@ -171,7 +190,7 @@ void RegressionSteps::move(const Pair& pair) {
 
 void RegressionSteps::sweep_all(const float* first, const float* second, double d_first,
                                 double d_second) {
-  RegressionSweep sweep{arrays_.r,
+  RegressionSweep bent{arrays_.r,
                         arrays_.beta,
                         low_.data(),
                         high_.data(),
@@ -181,6 +200,10 @@ void RegressionSteps::sweep_all(const float* first, const float* second, double 
                         inverse_above_.data(),
                         rows_.diagonals().data(),
                         shape_.tube};
+  const SweepArrays straight{arrays_.r,     arrays_.c,
+                             below_.data(), above_.data(),
+                             unit_diagonal_ ? nullptr : diagonal_.data(),
+                             unit_diagonal_ ? nullptr : inverse_.data()};
   const std::size_t half = points_ / 2;
   std::size_t seen = 0;
   half_[0] = half_[1] = Direction{};
@@ -189,8 +212,14 @@ void RegressionSteps::sweep_all(const float* first, const float* second, double 
     const std::size_t in_first = seen < half ? std::min(length, half - seen) : 0;
     const std::size_t middle = range.begin + in_first;
     const SweepUpdate update{first, second, d_first, d_second};
-    if (in_first > 0) sweep_regression(sweep, update, range.begin, middle, half_[0]);
-    if (middle < range.end) sweep_regression(sweep, update, middle, range.end, half_[1]);
+    const auto run = [&](std::size_t begin, std::size_t end, Direction& found) {
+      if (straight_)
+        sweep(straight, update, begin, end, 0, nullptr, found);
+      else
+        sweep_regression(bent, update, begin, end, found);
+    };
+    if (in_first > 0) run(range.begin, middle, half_[0]);
+    if (middle < range.end) run(middle, range.end, half_[1]);
     seen += length;
   }
 }

@@ -47,9 +47,9 @@ class RegressionSteps {
 
   // Notes costs, boxes and the first directions; after a change of the arrays.
   void begin();
-  // Steps until gap <= tolerance * P, or for at most `limit` iterations. The thread that owns
-  // `stop` polls it, others only look at the flag.
-  RunEnd run(double tolerance, std::uint64_t limit, Stop* stop, bool owns_stop);
+  // Steps until gap <= tolerance * max(P, scale), or for at most `limit` iterations. The thread
+  // that owns `stop` polls it, others only look at the flag.
+  RunEnd run(double tolerance, double scale, std::uint64_t limit, Stop* stop, bool owns_stop);
 
   double gap() const { return gap_; }
   double P() const { return P_; }
@@ -68,6 +68,7 @@ class RegressionSteps {
   double h(std::size_t i, double b) const;
   double bend(std::size_t i, bool below) const { return (below ? bend_below_ : bend_above_)[i]; }
   void note(std::size_t i);
+  void note_reach(std::size_t i);
   Pair select();
   void consider(std::size_t i, std::size_t j, double k, Pair& pair) const;
   void move(const Pair& pair);
@@ -81,6 +82,10 @@ class RegressionSteps {
   RegressionArrays arrays_;
   LossShape shape_;
   std::vector<double> low_, high_, bend_below_, bend_above_, inverse_below_, inverse_above_;
+  // Without tube and bend (quantiles) h is linear, and the sweep of the hinge serves: it needs how
+  // far each beta may still move, in float32.
+  bool straight_ = false, unit_diagonal_ = true;
+  std::vector<float> below_, above_, diagonal_, inverse_;
   std::vector<float> zeros_;  // a row for a sweep that changes nothing
   Direction half_[2];
   std::ptrdiff_t previous_ = -1;

@@ -20,6 +20,7 @@ from maxmargin.parameters import Options
 from maxmargin.problem import Progress, Settings, joined
 from maxmargin.solvers.common.run import interruptible
 from maxmargin.solvers.kernel.gram import Kernel, KernelCallable
+from maxmargin.solvers.kernel.least_squares import least_squares, times
 from maxmargin.solvers.kernel.regression import (
     RegressionPath,
     RegressionProblem,
@@ -27,7 +28,13 @@ from maxmargin.solvers.kernel.regression import (
     solve_regression,
     zero_regression,
 )
-from maxmargin.solvers.kernel.sources import PartialSource, Source, budget_of, source_of
+from maxmargin.solvers.kernel.sources import (
+    CachedSource,
+    Source,
+    budget_of,
+    source_of,
+    sources_along,
+)
 from maxmargin.solvers.kernel.two_variable import KernelSolution
 from maxmargin.training.folds import check_weighed, checked_folds
 from maxmargin.training.kernel import KernelPlan, rows_for, threads_for
@@ -261,11 +268,12 @@ def _fill(
 ) -> None:
     pool = _core.Pool(threads_for(plan.options, form.X, len(form.folds)), stop)
     settings = replace(plan.options, callback=None).settings(stop)
-    for g, gamma in enumerate(grid.gammas):
-        kernel = with_constant(plan.machine.kernel_with(float(gamma)), plan.offset)
-        source = source_of(form.X, kernel, budget_of(plan.memory), pool)
-        if isinstance(source, PartialSource):
-            source.fill(pool)
+    kernel = with_constant(plan.machine.kernel_with(float(grid.gammas[0])), plan.offset)
+    sources = sources_along(form.X, kernel, grid.gammas, budget_of(plan.memory), pool)
+    for g, source in enumerate(sources):
+        if plan.loss == "squared" and not isinstance(source, CachedSource):
+            grid.loss[g] = _least_squares_losses(source.K, form, t, grid.Cs, plan, pool)
+            continue
         threads = pool.threads if source.rows.whole else 1
         with ThreadPoolExecutor(threads) as executor:
             futures = [
@@ -278,6 +286,34 @@ def _fill(
             grid.loss[g, :, k] = future.result()
 
 
+def _weights_of(form: NormalForm, fold: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, float]:
+    """Weights of the rows that a fold trains on, and their share of all."""
+    s = np.zeros(len(form.weights))
+    s[fold[0]] = form.weights[fold[0]]
+    return s, float(s.sum() / form.weights.sum()) or 1.0
+
+
+def _least_squares_losses(
+    K: np.ndarray,
+    form: NormalForm,
+    t: np.ndarray,
+    Cs: np.ndarray,
+    plan: KernelRegressionPlan,
+    pool: _core.Pool,
+) -> np.ndarray:
+    """Mean losses (Cs, folds) on the rows held out: all C and all folds together."""
+    s, shares = zip(*(_weights_of(form, fold) for fold in form.folds))
+    of_folds = np.array([Cs / share for share in shares])
+    tol, most = plan.options.tol, plan.options.max_iter
+    beta, _ = least_squares(K, t, np.array(s), of_folds, tol, pool, of_zero=True, most=most)
+    losses = np.empty((len(Cs), len(s)))
+    for k, (_, test) in enumerate(form.folds):
+        f = times(K[test], beta[k].T, pool).astype(np.float64)
+        weight = form.weights[test]
+        losses[:, k] = [mean_loss(plan.losses, one[:, None], t[test], weight) for one in f.T]
+    return losses
+
+
 def _fold_losses(
     source: Source,
     form: NormalForm,
@@ -288,10 +324,7 @@ def _fold_losses(
     settings: Settings,
 ) -> np.ndarray:
     """The mean loss on the rows held out, for every C. lambda stays what it is on all rows."""
-    train, test = fold
-    s = np.zeros(len(t))
-    s[train] = form.weights[train]
-    share = float(s.sum() / form.weights.sum()) or 1.0
+    (s, share), test = _weights_of(form, fold), fold[1]
     specs = plan.losses.specs()
     found = np.empty((len(Cs), len(test), len(specs)))
     pool = _core.Pool(1)

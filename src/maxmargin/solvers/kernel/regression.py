@@ -22,17 +22,19 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from maxmargin import _core
-from maxmargin.losses.pointwise import LossSpec, Pointwise
+from maxmargin.losses.pointwise import LossSpec
 from maxmargin.problem import Settings, Status
 from maxmargin.solvers.common.run import Run
 from maxmargin.solvers.kernel.certificate import KernelCertificate
+from maxmargin.solvers.kernel.least_squares import least_squares, most_steps
 from maxmargin.solvers.kernel.path import LARGEST, NO_LIMIT
+from maxmargin.solvers.kernel.regression_certificate import RegressionBounds, bounds_of
 from maxmargin.solvers.kernel.regression_newton import RegressionNewton
 from maxmargin.solvers.kernel.sources import FIRST_SLICE, CachedSource, PartialSource, Source
 from maxmargin.solvers.kernel.two_variable import MARGIN, NEWTON_ROWS, SHRINK, KernelSolution
 
-EPSILON = float(np.finfo(np.float64).eps)
 MOST_ROWS = 4000  # for Newton's method
+STEPS = 16  # per row, in searches
 
 
 @dataclass
@@ -138,66 +140,18 @@ def box(c: np.ndarray, shape: _core.LossShape) -> tuple[np.ndarray, np.ndarray]:
 
 
 def along(path: RegressionPath, Cs: np.ndarray, settings: Settings) -> Iterator[np.ndarray]:
-    """Predictions of all points for one C after another, by float32 rows. Once Newton's method was
-    cheaper than steps it is for all C that follow, as these grow."""
-    patience = patience_of(path.problem)
-    limit = NO_LIMIT if settings.max_iter is None else int(settings.max_iter)
-
-    def check_stop() -> None:
-        if settings.stop is not None and settings.stop.reason != _core.StopReason.none:
-            raise _core.Stopped
-
+    """Predictions of all points for one C after another, by float32 rows, to a gap that is small
+    beside the loss of ``f = 0``. A fit that takes more than `STEPS` steps a row, as some do at
+    large C, is left where it stands."""
+    most = STEPS * path.problem.source.n
+    limit = most if settings.max_iter is None else min(most, int(settings.max_iter))
     for C in np.asarray(Cs, dtype=np.float64):
         path.start(float(C))
-        end = path.core.run(settings.tol, min(limit, patience), settings.stop, False)
-        if end == _core.RunEnd.stopped:
+        loss = path.problem.spec.on_targets(path.problem.t, path.c, path.pool)
+        scale = loss.at_zero  # as the hinge of f = 0 is sum_i C_i, the unit of the clipped rule
+        if path.core.run(settings.tol, scale, limit, settings.stop, False) == _core.RunEnd.stopped:
             raise _core.Stopped
-        if end != _core.RunEnd.tolerance and patience < limit:
-            path.newton(settings.tol, check_stop)
-            patience = 0
         yield path.problem.t - path.r
-
-
-# ---------------------------------------------------------------- bounds in float64
-
-
-@dataclass(frozen=True)
-class RegressionBounds:
-    """P and D of a beta, whatever rounding did to its predictions."""
-
-    primal: float
-    dual: float
-
-    @property
-    def gap(self) -> float:
-        return self.primal - self.dual
-
-
-def bounds_of(path: RegressionPath, pool: _core.Pool) -> RegressionBounds:
-    """Bounds of the path's beta; its residuals are float64's afterwards."""
-    problem, beta = path.problem, path.beta
-    used, others = np.flatnonzero(beta), np.flatnonzero((path.c != 0) & (beta == 0))
-    rows = np.concatenate([used, others])
-    f, e = problem.source.exact.combine(rows, used, beta[used], pool)
-    path.r[rows] = problem.t[rows] - f
-    t, c = problem.t[rows], path.c[rows]
-    loss = problem.spec.on_targets(t, c, pool)
-    norm2 = float(beta[used] @ f[: len(used)])
-    lost = float(np.abs(beta[used]) @ e[: len(used)])
-    value = loss.value(f)
-    dual_sum, size = loss.dual_sum(loss.clipped(beta[rows] / c))
-    primal = 0.5 * max(norm2, 0.0) + value
-    rounding = 0.5 * lost + largest_change(loss, f, e) + 4 * EPSILON * (size + abs(norm2))
-    dual = max(dual_sum - 0.5 * norm2 - rounding, 0.0)
-    if dual > primal:  # equal but for rounding; or the kernel is none, and D means nothing
-        dual = primal if dual <= primal * (1 + 1e-9) else 0.0
-    return RegressionBounds(primal, dual)
-
-
-def largest_change(loss: Pointwise, f: np.ndarray, e: np.ndarray) -> float:
-    """What errors e of f can do to the loss: a convex one is steepest at an end of an interval."""
-    up, down = loss.evaluate(f + e)[1], loss.evaluate(f - e)[1]
-    return float(np.maximum(np.abs(up), np.abs(down)) @ e)
 
 
 # ---------------------------------------------------------------- one fit with its certificate
@@ -264,6 +218,8 @@ class RegressionDescent:
         """Slices of steps until the run ends; Newton's method where they no longer help."""
         path, judged, length = self.path, math.inf, FIRST_SLICE
         small = self.patience < NO_LIMIT
+        if path.problem.spec.name == "squared" and self.patience > 0 and self.least_squares():
+            return None
         if self.patience == 0 and self.limit > 0:
             return self.newton()
         while True:
@@ -292,7 +248,7 @@ class RegressionDescent:
             ahead = min(ahead, source.steps_ahead())
         before = core.iterations
         tol = self.settings.tol * (1 - MARGIN)
-        end = core.run(tol, ahead, self.settings.stop, self.owns_stop)
+        end = core.run(tol, 0.0, ahead, self.settings.stop, self.owns_stop)
         self.bounds = None if core.iterations > before else self.bounds
         return end
 
@@ -312,6 +268,35 @@ class RegressionDescent:
     def solved(self) -> bool:
         bounds = self.judge()
         return bounds.gap <= self.settings.tol * bounds.primal
+
+    def least_squares(self) -> bool:
+        """Goes on by the Lanczos process, and again from the float64 residuals that it leaves, for
+        as long as the gap falls for it. Whether the run ended."""
+        path, source, tol = self.path, self.path.problem.source, 0.5 * self.settings.tol
+        if isinstance(source, CachedSource):
+            return False
+        if isinstance(source, PartialSource):
+            source.fill(path.pool)
+        part, before, of_zero = path.c > 0, math.inf, bool(path.beta.any())
+        while self.iterations < self.limit:
+            bounds = self.judge()
+            if self.run.record(self.iterations, bounds.primal, bounds.dual, solved=self.solved()):
+                return True
+            if not bounds.gap <= SHRINK * before:
+                return False
+            before = bounds.gap
+            # What is left to be solved is least squares too, of other targets and the same gap.
+            left = np.zeros(len(part))
+            left[part] = path.r[part] - path.beta[part] / path.c[part]
+            share = tol * bounds.primal / bounds.gap if of_zero else tol
+            beta, steps = least_squares(
+                *(source.K, left, path.c[None], np.ones((1, 1)), share, path.pool),
+                of_zero=of_zero,
+                most=min(most_steps(source.n, 1), self.limit - self.iterations),
+            )
+            path.beta += beta[0, 0]
+            self.newton_steps, self.bounds, of_zero = self.newton_steps + steps, None, True
+        return False
 
     def newton(self) -> None:
         """The rest in float64; the better of before and after is kept."""
