@@ -87,5 +87,5 @@ def test_a_scheduler_that_does_not_answer_is_lost(error):
             raise error
 
     cluster = Cluster(Client(), [])
-    with pytest.raises(RowsLost, match="the connection to the Dask scheduler at .* was lost"):
+    with pytest.raises(RowsLost, match=r"the connection to the Dask scheduler at .* was lost"):
         cluster._find_homes()

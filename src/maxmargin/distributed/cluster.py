@@ -291,7 +291,7 @@ class Cluster:
             time.sleep(POLL)
 
     def _ask_scheduler(self, question: Callable[..., Any], *arguments: Any) -> Any:
-        """What it answers at once. A client that lost it cancels all futures, even if it returns."""
+        """What it answers at once. A client that lost it cancels futures, even if it returns."""
         try:
             return question(*arguments)
         except (CancelledError, OSError):
