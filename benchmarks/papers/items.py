@@ -148,8 +148,52 @@ def run(asked: Item, given: Given, kept: Path, again: bool) -> Found | None:
     found.others = machine.share_of_others(before, found.seconds)
     found.machine = machine.sentence(machine.describe(given.threads))
     kept.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(dataclasses.asdict(found), indent=1, default=float))
+    keep(found, path)
     return read(path)
+
+
+def keep(found: Found, path: Path) -> None:
+    """Writes the numbers, of curves only the points that a picture can show."""
+    written = dataclasses.replace(found, curves=[visible(curves) for curves in found.curves])
+    path.write_text(json.dumps(dataclasses.asdict(written), indent=1, default=float))
+
+
+def visible(curves: Curves) -> Curves:
+    """Without points that lie within a pixel of the last one that is drawn."""
+    lines_of = curves.lines.values()
+    axes = [np.concatenate([np.asarray(line[k], float) for line in lines_of]) for k in (0, 1)]
+    if not axes[0].size:
+        return curves
+    scales = [Scale(values, name in curves.log) for values, name in zip(axes, "xy")]
+    lines = {}
+    for label, line in curves.lines.items():
+        places = np.column_stack([scale(values) for scale, values in zip(scales, line)])
+        kept: list[int] = []
+        for i in range(len(places)):
+            if not kept or np.abs(places[i] - places[kept[-1]]).max() >= 1:
+                kept.append(i)
+        kept += [len(places) - 1] if kept and kept[-1] < len(places) - 1 else []
+        x, y = ([float(f"{values[i]:.7g}") for i in kept] for values in line)
+        lines[label] = (x, y)
+    return dataclasses.replace(curves, lines=lines)
+
+
+class Scale:
+    """The axis of a picture: numbers to pixels."""
+
+    PIXELS = 500
+
+    def __init__(self, values: np.ndarray, log: bool) -> None:
+        self._log, self._floor = log, values[values > 0].min(initial=np.inf) if log else -np.inf
+        shown = self._measure(values)
+        self._least, self._extent = shown.min(), max(np.ptp(shown), 1e-12)
+
+    def __call__(self, values: list[float]) -> np.ndarray:
+        shown = self._measure(np.asarray(values, dtype=float))
+        return self.PIXELS * (shown - self._least) / self._extent
+
+    def _measure(self, values: np.ndarray) -> np.ndarray:
+        return np.log(np.maximum(values, self._floor)) if self._log else values
 
 
 def read(path: Path) -> Found:

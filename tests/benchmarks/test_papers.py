@@ -4,6 +4,7 @@ import dataclasses
 import re
 import threading
 
+import numpy as np
 import pytest
 from benchmarks.papers import findings, items, judges, pages
 from benchmarks.papers.boxes import BOXES
@@ -72,6 +73,20 @@ def test_what_was_measured_is_not_measured_again(tmp_path, counted):
     assert runs == [True, False], "a whole run replaces a quick one, never the other way"
     items.run(item, quick, tmp_path, again=True)
     assert len(runs) == 3
+
+
+def test_curves_are_kept_as_far_as_a_picture_shows_them(tmp_path):
+    x = [0.01 * 1.01**k for k in range(2000)]
+    y = [5.0 / seconds for seconds in x]
+    leap = [*y[:700], 50.0, *y[701:]]
+    lines = {"falling": (x, y), "leap": (x, leap), "none": ([], []), "whole": ([1, 2], [3, 4])}
+    items.keep(Found("seen.", HOLDS, [], [Curves("", "", "", lines, "xy")]), tmp_path / "a.json")
+    kept = items.read(tmp_path / "a.json").curves[0].lines
+    drawn, values = kept["falling"]
+    assert len(drawn) < 1000 and (drawn[0], drawn[-1]) == pytest.approx((x[0], x[-1]))
+    assert np.interp(x, drawn, values) == pytest.approx(y, rel=0.03)
+    assert 50.0 in kept["leap"][1]
+    assert kept["none"] == [[], []] and kept["whole"] == [[1, 2], [3, 4]]
 
 
 @pytest.mark.parametrize(
