@@ -1,8 +1,10 @@
 """Where a fit starts, on its own or along a path of C (section 2.3 of the no-offset paper).
 
-    I0, W0   a = 0                          I1, W1   a = C, the classical kernel rule
-    W2       keep a                         W3, W5   scale a by C_new / C_old
-    W4       bounded a to C_new (C grows)   W6       cut a to C_new (C falls)
+    I0, W0   a = 0 (Procedure 3)            I1, W1   a = C, the classical kernel rule (4)
+    W2       keep a (5)                     W3, W5   scale a by C_new / C_old (8)
+    W4       bounded a to C_new (6)         W6       cut a to C_new (7)
+
+In brackets: the paper's Procedures. W4 is for growing C, W6 for falling C.
 
 The order of a path follows from the start: C grows up to W4, falls with W5 and W6. The hybrid start
 that the paper proposes but does not try begins with a medium C, where a cold start takes few steps,

@@ -21,6 +21,8 @@ Algorithm 2 of the paper, and who does each line:
       update a in both directions                       core/kernel/step.hpp
       update grad W, T and E; S = T + E                 core/kernel/sweep.cpp, one sweep
 
+Algorithm 1, in one variable, is working set -1. Procedures 1 and 2 are the sweep, 3 to 8 starts.py.
+
 Deviations. The default rule is the relative gap; the paper's is "clipped". Kernel rows are float32,
 so an answer is judged in float64 and refined. An iteration is one step, in one variable or two;
 those of a start do not count. tests/papers has the box in plain Python; the core takes the same

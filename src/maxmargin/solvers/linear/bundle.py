@@ -28,6 +28,10 @@ evaluated afresh in the end. CPA is lines 2 to 7 with w_c = w_t and no line 4. A
 these deviations, for comparisons. tests/papers has the box in plain Python; the loop takes the same
 steps.
 
+Algorithm 1 of Joachims is CPA: W are the planes, the constraint c that is violated most is the
+subgradient of the hinge loss at w_t (`loss.evaluate`). In his Algorithm 2 the loss is that of pairs
+of rows; the counts c+ and c- are core/losses/pair_sweep.cpp.
+
 Only ``p_t = X w_t`` and ``a = X^T subgrad`` touch the data: two passes per iteration. Predictions
 of w_b and w_c are combinations of those already known.
 """

@@ -27,6 +27,9 @@ Algorithm 3, and who does each line:
     16-18 project every plane onto the new span               planes.follow
     19  until the newest plane is violated by eps at most     run.record
 
+Algorithm 1 is the loop of `bundle.py`. Algorithm 2 is the same in the dual, with kernels: lines 4
+to 14 here once the basis is complete.
+
 Deviations. A basis vector comes before the plane that uses it (15 to 18 come first): an empty span
 has no machine. The steps are those of OCAS, with its line search, in place of CPA: fewer planes.
 Growth makes one plane for each vector; only when the basis is complete is the gap closed. Line 19
