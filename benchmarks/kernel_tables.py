@@ -129,7 +129,8 @@ def summary(task: str, rows: dict[str, dict]) -> str:
         return (
             f"Geometric mean over all sets: {geometric(every):.1f} times faster than LIBSVM "
             f"(least {every.min():.1f}, most {every.max():.1f}), which copies the matrix in every "
-            "fit."
+            "fit. [What is left without the copy]"
+            "(../../docs/papers/no-offset.md#figures-5-6-and-17)."
         )
     if task == "working-sets":
         by_time = [

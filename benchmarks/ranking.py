@@ -193,9 +193,10 @@ SECTIONS = {
     "roc": Section(
         "ROC area beside SVM-perf, its -c 20",
         roc,
-        "Our C is 2000 / n, the same problem. SVM-perf, if it is there, runs beside (CPU seconds "
-        "of its one thread); it stops at a gap of 0.01 e C n. On another machine with two cores it "
-        "took 1.85 s on a9a and 57.5 s on covtype.",
+        "Our C is 2000 / n, the same problem. Our seconds are of the wall clock, with all "
+        "CPUs; SVM-perf, if it is there, runs beside (CPU seconds of its one thread); it stops at "
+        "a gap of 0.01 e C n. On another machine with two cores it took "
+        "1.85 s on a9a and 57.5 s on covtype.",
     ),
     "f1": Section(
         "F1 beside SVM-perf, its -c 20",

@@ -114,10 +114,11 @@ def speed_table(store: dict) -> str:
     return (
         "## Training, beside SVM-perf's CPSP\n\nWhole training files, data in memory, best of some "
         "runs, the same C and gamma, each at its default precision. Each run of ours has another "
-        "seed; objective and accuracy are their means. SVM-perf (`-w 9 --i 2`) counts "
-        "CPU seconds of its one thread; on ijcnn1 it stops far above our objective. On another "
-        "machine with two cores it took 1.56 and 1.21 s on a9a with k = 10 and 50 (84.6 to 84.8 %) "
-        "and 14.4 s on ijcnn1 (98.0 %), its constant not known.\n\n" + table(head, rows)
+        "seed; objective and accuracy are their means. Our seconds are of the wall clock, with all "
+        "CPUs; SVM-perf (`-w 9 --i 2`) counts CPU seconds of its one thread; on ijcnn1 it "
+        "stops far above our objective. On another machine with two cores it took 1.56 and 1.21 s "
+        "on a9a with k = 10 and 50 (84.6 to 84.8 %) and 14.4 s on ijcnn1 (98.0 %), its "
+        "constant not known.\n\n" + table(head, rows)
     )
 
 
