@@ -190,3 +190,29 @@ def test_a_thread_that_cannot_start_is_one_sentence(folder, options, monkeypatch
     assert outcome.exit_code == 1
     assert outcome.stderr.startswith("maxmargin: the system lets this process start no more thread")
     assert (folder / "old.model").read_bytes() == whole
+
+
+# ---------------------------------------------------------------- before there are commands
+
+
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [("KeyboardInterrupt", "no more threads"), ("MemoryError", "no more memory")],
+)
+def test_a_program_that_cannot_start_says_why(raised, said, tmp_path, monkeypatch):
+    """BLAS interrupts the process that imports numpy where it cannot start its threads."""
+    (tmp_path / "numpy").mkdir()
+    (tmp_path / "numpy" / "__init__.py").write_text(f"raise {raised}")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert said in sentence(program("--version"))
+
+
+def test_no_memory_for_the_commands_themselves_is_a_sentence():
+    code = (
+        "from maxmargin.cli import main\n"
+        "def app(**_): raise MemoryError\n"
+        "main.app = app\nmain.main()"
+    )
+    assert "not enough memory" in sentence(
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    )

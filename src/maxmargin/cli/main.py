@@ -95,7 +95,7 @@ def main() -> None:
         app(prog_name="maxmargin")
     except SystemExit as end:
         code = end.code
-    except OSError as error:  # of --help and --version, which are no commands
+    except (OSError, MemoryError) as error:  # of --help and --version, which are no commands
         print_error(error)
         code = 1
     sys.exit(close_stdout(code if isinstance(code, int) else 0))

@@ -33,7 +33,7 @@ def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
 
     trained = train(dataset.X, classes_of(dataset), plan, dataset.weight)
     model = trained.model
-    return trained, f"{len(model.classes)} classes, {model.n_basis} basis vectors{distance(model)}"
+    return trained, f"{len(model.classes)} classes, {basis_of(model)}"
 
 
 def search(
@@ -54,8 +54,14 @@ def gammas_of(grid: Grid, choices: Choices) -> tuple[str, list[float]] | None:
     return "gamma", grid.gammas
 
 
-def distance(model: BasisExpansion) -> str:
-    """How far the exact machine may be below this one, in words; nothing if that is not known."""
+def basis_of(model: BasisExpansion) -> str:
+    """How many basis vectors there are, and how far the exact machine may be below this one, where
+    that is known."""
+    count = f"{model.n_basis} basis vector{'' if model.n_basis == 1 else 's'}"
+    return count + _distance(model)
+
+
+def _distance(model: BasisExpansion) -> str:
     from maxmargin.problem import Certificate
 
     certificate = model.certificate

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from maxmargin.cli.fitting import Found, Grid, labels_of
 from maxmargin.cli.kinds.kernel import check_kernel
 from maxmargin.cli.kinds.ordinal import evaluate, order_of, predict
-from maxmargin.cli.kinds.sparse_kernel import distance, gammas_of
+from maxmargin.cli.kinds.sparse_kernel import basis_of, gammas_of
 from maxmargin.cli.searching import search_along_C
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
     y = labels_of(dataset)
     trained = train_ordinal(dataset.X, y, _ordered(plan, dataset, choices), dataset.weight)
     model = trained.model
-    about = f"{len(model.classes)} ordered classes, {model.n_basis} basis vectors"
-    return trained, about + distance(model)
+    about = f"{len(model.classes)} ordered classes, {basis_of(model)}"
+    return trained, about
 
 
 def search(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from maxmargin.cli.fitting import Found, Grid
 from maxmargin.cli.kinds.kernel import check_kernel
 from maxmargin.cli.kinds.rank import evaluate, predict, targets_of
-from maxmargin.cli.kinds.sparse_kernel import distance, gammas_of
+from maxmargin.cli.kinds.sparse_kernel import basis_of, gammas_of
 from maxmargin.cli.searching import search_along_C
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
     y = targets_of(dataset)
     trained = train_ranking(dataset.X, y, plan, dataset.qid, dataset.weight)
     model = trained.model
-    about = f"{queries} {'query' if queries == 1 else 'queries'}, {model.n_basis} basis vectors"
-    return trained, about + distance(model)
+    about = f"{queries} {'query' if queries == 1 else 'queries'}, {basis_of(model)}"
+    return trained, about
 
 
 def search(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from maxmargin.cli.fitting import Found, Grid
 from maxmargin.cli.kinds.kernel import check_kernel
 from maxmargin.cli.kinds.regression import evaluate, predict, values_of
-from maxmargin.cli.kinds.sparse_kernel import distance, gammas_of
+from maxmargin.cli.kinds.sparse_kernel import basis_of, gammas_of
 from maxmargin.cli.searching import search_along_C
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
     y = values_of(dataset)
     trained = train_regression(dataset.X, y, plan, dataset.weight)
     model = trained.model
-    about = f"targets from {y.min():g} to {y.max():g}, {model.n_basis} basis vectors"
-    return trained, about + distance(model)
+    about = f"targets from {y.min():g} to {y.max():g}, {basis_of(model)}"
+    return trained, about
 
 
 def search(
