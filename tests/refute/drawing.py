@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.refute.hostile import PATIENT, harden
 from tests.refute.options import OPTIONS, chance, constant, decades, family_of
 from tests.refute.problem import Problem
 
@@ -66,7 +67,7 @@ KINDS = (
 )
 FILES = ("svm", "csv", "parquet", "arrow")
 SECONDS = 1.0  # for a fit that no other limit ends
-PATIENT, ENOUGH = 20.0, 60  # seconds and iterations for fits whose verdict must repeat
+ENOUGH = 60  # iterations of fits whose verdict must repeat
 
 
 def draw(kind: str, seed: int, index: int, quick: bool = False) -> Problem:
@@ -103,7 +104,8 @@ def draw(kind: str, seed: int, index: int, quick: bool = False) -> Problem:
         layout = "C"
     if layout == "svm":  # such text has no weights
         weight = None
-    return Problem(kind, X, y, weight, qid, layout, options)
+    problem = Problem(kind, X, y, weight, qid, layout, options)
+    return harden(problem, np.random.default_rng([seed, KINDS.index(kind), index, 2]), quick)
 
 
 def number_of_rows(rng, kind: str) -> int:

@@ -51,7 +51,9 @@ ESTIMATORS = {
     "sparse-kernel-ordinal": "SparseKernelOrdinalSVC",
 }
 # Options of no estimator.
-OURS = ("stop_after", "warm_from", "indefinite", "sparse_labels", "as_large")
+OURS = (
+    *("stop_after", "warm_from", "warm_rows", "indefinite", "sparse_labels", "as_large", "again"),
+)
 
 
 def estimator_of(problem: Problem) -> Any:
@@ -167,7 +169,8 @@ def fit_as_it_is(problem: Problem) -> Any:
     if "warm_from" in problem.options:
         C, stop = estimator.C, estimator.callback
         estimator.set_params(C=problem.options["warm_from"], warm_start=True, callback=None)
-        estimator.fit(X, y, sample_weight=problem.weight, **more)
+        first = X if "warm_rows" not in problem.options else X * problem.options["warm_rows"]
+        estimator.fit(first, y, sample_weight=problem.weight, **more)
         estimator.set_params(C=C, callback=stop)
     return estimator.fit(X, y, sample_weight=problem.weight, **more)
 

@@ -6,13 +6,15 @@ import math
 import re
 import tempfile
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_regressor
 
 import maxmargin
+from maxmargin.problem import Status
 from tests.refute.arithmetic import Value
 from tests.refute.claim import Claim
 from tests.refute.fitting import fit, given_matrix, is_indefinite
@@ -59,6 +61,8 @@ def judge(problem: Problem) -> Verdict:
             verdict.fault("indefinite", "a matrix that is not positive definite was certified")
         return verdict
     examine(problem, estimator, verdict)
+    if problem.options.get("again"):
+        check_again(problem, estimator, verdict)
     return verdict
 
 
@@ -92,7 +96,9 @@ def examine(problem: Problem, estimator: Any, verdict: Verdict) -> None:
     if hasattr(estimator, "exact_gap_"):
         check_bounds(estimator, found, verdict)
     if problem.kind != "kernel-callable" and problem.options.get("features") != "squares":
-        check_file(estimator, verdict)
+        is_given = problem.kind.endswith("-precomputed")
+        rows = given_matrix(problem) if is_given else problem.rows
+        check_file(estimator, rows, verdict)
     if estimator.certificate_.status != "optimal":
         verdict.outcome = "stopped"
 
@@ -193,7 +199,7 @@ def check_bounds(estimator: Any, found: list[Claim], verdict: Verdict) -> None:
             )
 
 
-def check_file(estimator: Any, verdict: Verdict) -> None:
+def check_file(estimator: Any, rows: Any, verdict: Verdict) -> None:
     """A saved model makes the same claims."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
@@ -209,6 +215,30 @@ def check_file(estimator: Any, verdict: Verdict) -> None:
         verdict.fault("file", "the certificates of the saved model are others")
     if not all(map(np.array_equal, weights_of_model(estimator), weights_of_model(loaded))):
         verdict.fault("file", "the weights of the saved model are others")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # rows of a file have names
+        before, after = (told(e, rows) for e in (loaded.from_model(estimator.to_model()), loaded))
+    if not all(map(np.array_equal, before, after)):
+        verdict.fault("file", "the saved model predicts otherwise")
+
+
+def told(estimator: Any, rows: Any) -> list[np.ndarray]:
+    """All that a machine says of rows."""
+    scores = () if is_regressor(estimator) else (estimator.decision_function(rows),)
+    return [estimator.predict(rows), *scores]
+
+
+def check_again(problem: Problem, estimator: Any, verdict: Verdict) -> None:
+    """No answer depends on the number of threads, nor on the day."""
+    options = problem.options | {"n_jobs": 3 - problem.options.get("n_jobs", 1)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        other = fit(replace(problem, options=options))
+    ends = {c.status for c in (*estimator.certificates_, *other.certificates_)}
+    if Status.MAX_TIME in ends:
+        return
+    if not all(map(np.array_equal, weights_of_model(estimator), weights_of_model(other))):
+        verdict.fault("again", "another number of threads gave other weights")
 
 
 def weights_of_model(estimator: Any) -> list[np.ndarray]:

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from tests.refute import linear_claims
+from tests.refute.arithmetic import long
 from tests.refute.judge import judge
 from tests.refute.problem import Problem
 
@@ -29,5 +31,53 @@ def test_close_rows_far_from_the_mean_keep_their_distances(seed):
     X = np.repeat([1e5, -1e5], 12)[:, None] + random.normal(size=(24, 2))
     y = random.permutation(np.arange(24) % 2)
     verdict = judge(Problem("kernel", X, y, options=CERTAIN | {"C": 1e5}))
+    assert verdict.faults == []
+    assert verdict.outcome == "optimal"
+
+
+def test_features_that_are_infinite_in_float32_refute_nothing_but_weights_on_them():
+    """A fit that ends before its first pass has seen no rows, and w = 0 needs none."""
+    X = np.array([[1.1e22, -3e21], [-2.6e22, 6.7e21]], dtype=np.float32)
+    common = {"C": 1.6e-06, "features": "squares", "loss": "squared_hinge", "fit_intercept": False}
+    for seconds in (2e-5, 20.0):
+        verdict = judge(
+            Problem("stream-features", X, np.arange(2), options=common | {"max_time": seconds})
+        )
+        assert verdict.faults == []
+        assert verdict.outcome == "refused" or seconds < 1
+
+
+def test_a_claim_about_infinite_features_is_refuted_where_they_have_weight():
+    X = np.array([[1.0, np.inf], [2.0, np.inf]])
+    y, cost = np.array([-1, 1]), long([1, 1])
+    for w, known in ([0.5, 0.0], True), ([0.5, 0.1], False):
+        claim = linear_claims.hinge_claim(None, long(X), y, cost, long(w))
+        assert np.isfinite(claim.value.value) == known
+
+
+def test_a_fold_without_a_class_is_named_with_the_class_that_it_has():
+    y = np.array(["a"] * 4 + ["b"] * 4 + ["a"] * 6)
+    weight = np.where(y == "a", 1.0, [0.0] * 6 + [0.5] + [0.0] * 7)
+    X = np.random.default_rng(0).normal(size=(14, 1))
+    options = {"Cs": [0.371, 1700.0], "cv": 2, "solver": "cpa", "max_time": 20.0}
+    verdict = judge(Problem("ordinal-cv", X, y, weight, options=options))
+    assert verdict.faults == []
+    assert "fold" in verdict.refusal and verdict.refusal.endswith("at least two classes")
+
+
+def test_rows_too_large_to_be_squared_are_refused_without_warnings():
+    pytest.importorskip("distributed", reason="the extra [dask] is not installed")
+    X = np.random.default_rng(1).normal(size=(52, 2)) * 1e123
+    options = {"C": 7.44, "loss": "squared_hinge", "solver": "ocas", "as_large": True}
+    verdict = judge(Problem("dask-linear", X, np.arange(52) % 4, layout="csr", options=options))
+    assert verdict.faults == []
+    assert "Scale the features" in verdict.refusal
+
+
+def test_dual_variables_beyond_float32_start_another_fit():
+    """They were kept as infinity in float32, with a warning of numpy."""
+    X = np.array([[0.8], [1.0]], dtype=np.float32)
+    options = {"C": 3140.0, "loss": "expectile", "solver": "dual", "warm_from": 0.1}
+    verdict = judge(Problem("regression-dual", X, np.array([6.9e46, 6.3e46]), options=options))
     assert verdict.faults == []
     assert verdict.outcome == "optimal"

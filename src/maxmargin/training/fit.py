@@ -274,9 +274,12 @@ def fit(
 
 def _slim(solution: Solution) -> Solution:
     """Dual variables are kept to start another fit from: float32 is enough, where there is one for
-    each row and class."""
+    each row and class, unless it cannot hold them."""
     if solution.dual_variables is not None:
-        solution.dual_variables = solution.dual_variables.astype(np.float32)
+        with np.errstate(over="ignore"):
+            slim = solution.dual_variables.astype(np.float32)
+        if np.isfinite(slim).all():
+            solution.dual_variables = slim
     return solution
 
 
