@@ -34,6 +34,18 @@ def test_cells_are_bounded_on_both_sides_and_rows_fall_where_they_trained(sparse
     assert np.array_equal(tree.route(rows[5:6]), found[5:6])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_no_row_falls_into_a_cell_by_rounding(dtype):
+    """Thresholds were those of rows, and of float32 rows in float32: saved and read again, or given
+    other forms of the same rows, a machine sent these rows elsewhere."""
+    X = np.random.default_rng(0).normal(size=(300, 3)).astype(dtype)
+    for rows in (X, sp.csr_matrix(X)):
+        tree, _ = cut(rows, 7)
+        assert tree.directions.dtype == np.float64
+        places = [tree.route(form) for form in (X, np.asfortranarray(X), sp.csr_matrix(X))]
+        assert all(np.array_equal(places[0], other) for other in places[1:])
+
+
 def test_equal_rows_and_equal_centres_end_cutting():
     X = np.repeat([[0.0, 0.0], [1.0, 0.0]], [500, 3], axis=0)
     tree, cells = cut(X, 50)

@@ -161,8 +161,8 @@ def _cut_of(
 ) -> tuple[np.ndarray, float, np.ndarray] | None:
     """A direction, a threshold and the rows along it; None where all rows are equal."""
     sample = rows if len(rows) <= SAMPLE else np.sort(random.choice(rows, SAMPLE, replace=False))
-    some = X[sample]
-    some = some.toarray() if sp.issparse(some) else some.astype(np.float64, copy=False)
+    some = X[sample].toarray() if sp.issparse(X) else X[sample]
+    some = some.astype(np.float64, copy=False)  # as cuts are saved
     for candidate in (_between_means, _widest_feature):
         found = candidate(some, random)
         if found is None:
@@ -212,13 +212,12 @@ def _widest_feature(
 def _threshold(along: np.ndarray, middle: float) -> float:
     """The middle, if both sides then have their share; else as near to it as they do.
 
-    Below the greatest value in any case, so that no side is empty.
+    No side is empty, and the threshold is half way between two rows: one that lay on it would be
+    routed by the rounding of its product, which dense and sparse rows sum in different orders.
     """
     low, high = np.quantile(along, [LEAST_SHARE, 1 - LEAST_SHARE])
-    threshold = float(np.clip(middle, low, high))
-    below = along[along < along.max()]
-    return (
-        min(threshold, float(below.max()))
-        if threshold >= along.max()
-        else max(threshold, float(along.min()))
-    )
+    threshold = np.clip(middle, low, high)
+    below = (along <= threshold) & (along < along.max()) | (along == along.min())
+    least, next_one = along[below].max(), along[~below].min()
+    half_way = 0.5 * least + 0.5 * next_one
+    return float(half_way if half_way < next_one else least)
