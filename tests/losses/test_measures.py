@@ -84,6 +84,17 @@ def test_a_share_of_fractional_weights_is_not_rounded():
     assert number_taken("recall_at_k", 0.19, np.ones(10)) == 2
 
 
+@pytest.mark.parametrize("measure", ["precision_at_k", "recall_at_k"])
+def test_as_many_rows_as_positives_are_as_many_whatever_their_sums_round_to(measure):
+    """Half the weight of balanced classes is that of the positives."""
+    weight, p = np.array([0.75, 0.75, 0.5, 0.5, 0.5]), np.array([0.5, -1.4, 1.5, -0.5, -2.3])
+    values = [
+        measure_loss(measure, Y, 1.0, POOL, k=k, sample_weight=weight).evaluate(p)[0]
+        for k in (0.5, 0.5 * (1 + 1e-15), 0.5 * (1 - 1e-15))
+    ]
+    assert values == pytest.approx([values[0]] * 3, rel=1e-12)
+
+
 def test_products_that_are_whole_but_for_rounding_count_copies():
     weight = np.array([49 * (1 / 49), 1.0, 1.0, 1.0, 1.0])
     p = np.array([2.5, -1.4, 1.5, -0.5, -2.3])

@@ -192,6 +192,7 @@ def ranks(scores: Scores, cost: np.ndarray) -> Value:
 # ---------------------------------------------------------------- measures of whole labellings
 
 COPIES = 100  # weights that are whole numbers count copies, up to so many a row on average
+SUMS = 1e-12  # what rounding may do to a sum of weights
 WHOLE = 1e-14  # what rounding may do to a whole number, the product of two weights
 
 
@@ -220,6 +221,8 @@ class Measure:
         self.n = self.s.sum()
         if k is not None and 0 < k < 1:
             k = max(1, round(k * float(self.n))) if is_whole else k * self.n
+        if k is not None and self.positives < k <= self.positives * (1 + SUMS):
+            k = self.positives  # a share of all rows that is as many, but for rounding
         self.k = None if k is None else Long(k)
 
     def loss(self, scores: Scores) -> Value:

@@ -42,6 +42,7 @@ from maxmargin.losses.ranks import SAMPLE, Ranks
 
 MEASURES = ("f1", "fbeta", "prbep", "precision_at_k", "recall_at_k", "roc_auc", "error")
 MOST_REPEATED = 100  # copies a row, on average; where weights are larger, parts are labelled
+ROUNDING = 1e-12  # relative: what it may do to sums of weights
 WHOLE = 1e-14  # relative: the rounding of a row's weight times that of its class
 
 
@@ -107,8 +108,8 @@ class AtK(_Tables):
 
     def __init__(self, y: Any, C: float, pool: _core.Pool, weight: Any = None, *, k: float) -> None:
         super().__init__(y, C, pool, weight)
-        self.k = float(k)
-        few = self.k <= self.positives
+        few = k <= self.positives * (1 + ROUNDING)
+        self.k = float(min(k, self.positives) if few else k)
         self.at_zero = self.total * (min(1.0, self.negatives / self.k) if few else 1.0)
         self._of_core = self.core.evaluate_precision if few else self.core.evaluate_recall
 
