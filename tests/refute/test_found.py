@@ -85,12 +85,10 @@ def test_dual_variables_beyond_float32_start_another_fit():
 
 def test_a_saved_machine_in_cells_sends_sparse_float32_rows_where_it_did():
     """Rows that lay on a cut were routed by float32 products, and by float64 ones once saved."""
-    X = np.array(
-        [[0.98758, -0.83431], [-0.6774, -0.24531], [1.46596, 0.29112], [-1.03914, -1.02544]]
-        + [[-1.2598, -0.65544], [0.11893, 0.24513], [-0.6774, -0.24531], [0.30211, -3.20637]]
-        + [[0.07292, -0.28624], [-1.61895, 1.44213], [0.30211, -3.20637]],
-        dtype=np.float32,
-    )
+    first = [0.98758, -0.6774, 1.46596, -1.03914, -1.2598, 0.11893, -0.6774, 0.30211, 0.07292]
+    second = [-0.83431, -0.24531, 0.29112, -1.02544, -0.65544, 0.24513, -0.24531, -3.20637]
+    first, second = [*first, -1.61895, 0.30211], [*second, -0.28624, 1.44213, -3.20637]
+    X = np.column_stack([first, second]).astype(np.float32)
     y = np.array([0, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1])
     options = {"C": 588.0, "max_time": 20.0, "kernel": "poly", "cells": 6}
     assert judge(Problem("cells", X, y, layout="csr", options=options)).faults == []

@@ -11,10 +11,24 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 LIMIT = 60.0  # seconds for a task: many times what its own limits allow
+LOOK = 1.0  # seconds between two looks at the workers
 
 
 class Lost(Exception):
     """A task that did not come back: its process hung or died."""
+
+
+class AwakeClock:
+    """Seconds that were seen to pass: while the machine sleeps, or stops us, tasks wait too."""
+
+    def __init__(self) -> None:
+        self.seconds, self._last = 0.0, time.monotonic()
+
+    def look(self) -> float:
+        now = time.monotonic()
+        self.seconds += min(now - self._last, 2 * LOOK)
+        self._last = now
+        return self.seconds
 
 
 class Worker:
@@ -29,8 +43,8 @@ class Worker:
         self.task: Any = None
         self.began = 0.0
 
-    def begin(self, task: Any) -> None:
-        self.task, self.began = task, time.monotonic()
+    def begin(self, task: Any, now: float) -> None:
+        self.task, self.began = task, now
         self.connection.send(task)
 
     def end(self) -> None:
@@ -51,16 +65,17 @@ def run(
     """Every task with its result, or with `Lost`, in the order they end."""
     for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")  # workers are the parallelism
-    waiting = deque(tasks)
+    waiting, clock = deque(tasks), AwakeClock()
     workers = [Worker(work) for _ in range(min(jobs, len(waiting)))]
     try:
         for worker in workers:
-            worker.begin(waiting.popleft())
+            worker.begin(waiting.popleft(), clock.look())
         busy = list(workers)
         while busy:
-            ready = wait([worker.connection for worker in busy], timeout=1.0)
+            ready = wait([worker.connection for worker in busy], timeout=LOOK)
+            now = clock.look()
             for worker in list(busy):
-                result = _result(worker, worker.connection in ready, limit)
+                result = _result(worker, worker.connection in ready, now - worker.began > limit)
                 if result is None:
                     continue
                 yield worker.task, result
@@ -70,7 +85,7 @@ def run(
                     busy[busy.index(worker)] = worker = Worker(work)
                     workers.append(worker)
                 if waiting:
-                    worker.begin(waiting.popleft())
+                    worker.begin(waiting.popleft(), now)
                 else:
                     busy.remove(worker)
     finally:
@@ -78,7 +93,7 @@ def run(
             worker.end()
 
 
-def _result(worker: Worker, ready: bool, limit: float) -> Any:
+def _result(worker: Worker, ready: bool, is_late: bool) -> Any:
     """What a worker has found; `Lost` if it never will; None if it is still at work."""
     if ready:
         try:
@@ -86,6 +101,4 @@ def _result(worker: Worker, ready: bool, limit: float) -> Any:
         except (EOFError, OSError):
             worker.process.join()
             return Lost(f"the process ended with exit code {worker.process.exitcode}")
-    if time.monotonic() - worker.began > limit:
-        return Lost(f"no answer after {limit:g} s")
-    return None
+    return Lost("no answer in time") if is_late else None
