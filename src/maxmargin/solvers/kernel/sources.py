@@ -13,8 +13,6 @@ depend on the machine.
 
 from __future__ import annotations
 
-import contextlib
-import os
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -25,6 +23,7 @@ import scipy.sparse as sp
 from maxmargin import _core
 from maxmargin.data.arrays import view
 from maxmargin.data.limits import parse_bytes, spell_bytes
+from maxmargin.data.memory import available_memory
 from maxmargin.solvers.kernel.exact import Exact, GivenValues, NamedValues
 from maxmargin.solvers.kernel.given import called_matrix, check_matrix, given_matrix
 from maxmargin.solvers.kernel.gram import (
@@ -50,17 +49,6 @@ FUNCTION = 8  # what a kernel function costs, in multiply-adds of a product of r
 BLAS_ADVANTAGE = 4  # how many times faster products are made by tiles than row by row
 
 # ---------------------------------------------------------------- memory
-
-
-def available_memory() -> int:
-    """Bytes this machine can still give without swapping."""
-    with contextlib.suppress(OSError), open("/proc/meminfo") as lines:
-        for line in lines:
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    with contextlib.suppress(ValueError, OSError, AttributeError):
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    return 4 * 1024**3
 
 
 def budget_of(memory: int | float | str | None) -> int:
