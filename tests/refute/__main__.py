@@ -13,9 +13,10 @@ import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from functools import partial
 
 from tests.refute import workers
-from tests.refute.drawing import KINDS
+from tests.refute.drawing import KINDS, SECONDS
 from tests.refute.judge import Verdict
 from tests.refute.tasks import Task, as_test, judged
 
@@ -72,7 +73,8 @@ def main(arguments: list[str]) -> int:
     tasks = [(k, options.seed, i) for i in range(options.problems // len(kinds)) for k in kinds]
     tallies = {kind: Tally() for kind in kinds}
     began = time.monotonic()
-    for task, verdict in workers.run(judged, tasks, options.jobs):
+    work = partial(judged, seconds=options.seconds)
+    for task, verdict in workers.run(work, tasks, options.jobs):
         if isinstance(verdict, workers.Lost):
             text, verdict = str(verdict), Verdict()
             verdict.fault("lost", text)
@@ -97,6 +99,9 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.refute", description=__doc__)
     parser.add_argument("--problems", type=int, default=3400, help="how many, over all kinds")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--seconds", type=float, default=SECONDS, help="for a fit that no other limit ends"
+    )
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument(
         "--only", action="append", help=f"kinds, also by pattern ('kernel*'): {', '.join(KINDS)}"

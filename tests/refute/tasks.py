@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.refute.drawing import draw
+from dataclasses import replace
+
+from tests.refute.drawing import SECONDS, draw
 from tests.refute.judge import Verdict, judge
 from tests.refute.shrinking import shrink
 
@@ -10,8 +12,12 @@ Task = tuple[str, int, int]  # kind, seed, index
 LITERAL = 60  # rows up to which a problem is printed as numbers
 
 
-def judged(task: Task) -> Verdict:
-    return judge(draw(*task))
+def judged(task: Task, seconds: float = SECONDS) -> Verdict:
+    """The verdict on a fit of so many seconds, where no other limit ends it."""
+    problem = draw(*task)
+    if problem.options["max_time"] == SECONDS:
+        problem = replace(problem, options=problem.options | {"max_time": seconds})
+    return judge(problem)
 
 
 def as_test(task: Task) -> str:
