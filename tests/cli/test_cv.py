@@ -113,6 +113,17 @@ def test_rows_may_stay_on_disk(run_json, tmp_path, kind, name):
     assert here["mean"] == pytest.approx(there["mean"], abs=1e-2)
 
 
+@pytest.mark.parametrize("kind", ["linear", "measure", "ordinal", "stream"])
+def test_features_are_made_of_strings(run_json, tmp_path, kind):
+    rows = "".join(f">{i} label={i % 2}\n{'ACGT'[i % 4] * 3}{'GA'[i % 2]}CA\n" for i in range(40))
+    path = tmp_path / "rows.fa"
+    path.write_text(rows)
+    args = ("cv", str(path), "--kind", kind, "--features", "spectrum:2", "--Cs", "1,10", "-v", "3")
+    told = run_json(*args, str(tmp_path / "m"))
+    assert max(told["mean"]) == (0.0 if kind == "ordinal" else 1.0)  # no place off, or all right
+    assert load_model(tmp_path / "m").features.k == 2
+
+
 def test_a_search_is_judged_as_told(run, run_json, folder):
     told = run_json("cv", "two.svm", "m", "--Cs", "0.1,1", "--scoring", "f1", "--tune-threshold")
     assert told["scoring"] == "f1"
@@ -121,6 +132,12 @@ def test_a_search_is_judged_as_told(run, run_json, folder):
     for args in (["--scoring", "ndcg@10"], ["--scoring", "nonsense"]):
         outcome = run("cv", "two.svm", "--Cs", "0.1,1", *args)
         assert outcome.exit_code == 1 and len(outcome.stderr.splitlines()) == 1
+    for args, way in (
+        ([], "it needs probabilities: fit with --loss logistic"),
+        (["--kind", "measure"], "it needs probabilities, which this kind of machine does not have"),
+    ):
+        outcome = run("cv", "two.svm", "--Cs", "0.1,1", "--scoring", "neg_log_loss", *args)
+        assert outcome.exit_code == 1 and way in " ".join(outcome.stderr.split())
     assert run("cv", "two.svm", "--kind", "kernel", "--scoring", "f1").exit_code == 2
 
 

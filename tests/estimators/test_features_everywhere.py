@@ -1,9 +1,26 @@
 """Feature maps with every linear machine, in memory and from disk: as if made before."""
 
+import warnings
+
 import numpy as np
 import pytest
 
-from maxmargin import LinearSVC, LinearSVR, MeasureSVC, OrdinalSVC, RankSVM, data, load
+from maxmargin import (
+    LinearSVC,
+    LinearSVCCV,
+    LinearSVR,
+    LinearSVRCV,
+    MeasureSVC,
+    MeasureSVCCV,
+    OrdinalSVC,
+    OrdinalSVCCV,
+    RankSVM,
+    RankSVMCV,
+    StreamSVC,
+    StreamSVR,
+    data,
+    load,
+)
 from maxmargin.data.features import Stats, feature_map
 
 MACHINES = {
@@ -97,5 +114,51 @@ def test_without_a_map_strings_are_refused(tmp_path):
     (tmp_path / "rows.fa").write_text(">a label=1\nACGT\n>b label=-1\nACGA\n")
     with pytest.raises(data.DataError, match="its rows are strings"):
         LinearSVC().fit(str(tmp_path / "rows.fa"))
-    with pytest.raises(ValueError, match="3 features"):
+    with pytest.raises(ValueError, match="X holds numbers; the model was trained on strings"):
         LinearSVC(features="spectrum:2").fit(["ACGT", "ACCA"], [0, 1]).predict(np.ones((2, 3)))
+
+
+SEARCHES = [LinearSVCCV, LinearSVRCV, MeasureSVCCV, OrdinalSVCCV, RankSVMCV]
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_a_search_makes_them_too(search):
+    """The folds' machines were given rows, and made features of what were features already."""
+    X, y = texts()
+    strings = next(data.ArraySource(X, block_bytes=1 << 40).blocks()).X
+    Z = feature_map("spectrum:3").fitted(Stats().add(strings)).transform(strings)
+    more = {"qid": np.arange(len(y)) // 10} if search is RankSVMCV else {}
+    same = {"Cs": [0.1, 1.0, 10.0], "cv": 3, "tol": 1e-6}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a best C at the end of the grid
+        before = search(**same).fit(Z, y, **more)
+        made = search(**same, features="spectrum:3").fit(X, y, **more)
+    np.testing.assert_allclose(made.scores_, before.scores_, atol=0.02)
+    assert made.C_ == before.C_ and made.features_.alphabet == "ACGT"
+    np.testing.assert_allclose(made.predict(X), before.predict(Z), atol=1e-2)
+
+
+@pytest.mark.parametrize("estimator", [LinearSVC, MeasureSVC, OrdinalSVC, StreamSVC])
+def test_texts_that_are_no_rows_are_refused_with_what_to_do(estimator):
+    X, y = texts()
+    as_array = np.array(X)
+    with pytest.raises(ValueError, match="say which features to make of them"):
+        estimator().fit(as_array, y)
+    made = estimator(features="spectrum:3")
+    with pytest.raises(ValueError, match=r"X\[119\] is None; expected a text in every row"):
+        made.fit(np.array([*X[:-1], None], dtype=object), y)
+    with pytest.raises(ValueError, match="X holds texts in a matrix of 1 columns; expected a list"):
+        made.fit(as_array[:, None], y)
+    with pytest.raises(ValueError, match="all strings are empty"):
+        made.fit([""] * len(y), y)
+    with pytest.raises(ValueError, match="X: has dense rows, but the features 'spectrum' are for"):
+        made.fit(np.ones((len(y), 2)), y)
+    with pytest.raises(ValueError, match="X holds numbers; the model was trained on strings"):
+        made.fit(X, y).predict(np.ones((3, 2)))
+
+
+@pytest.mark.parametrize("estimator", [LinearSVR, RankSVM, StreamSVR])
+def test_targets_that_are_words_are_named(estimator):
+    X, y = np.ones((4, 2)), np.array(["low", "high", "low", "high"])
+    with pytest.raises(ValueError, match=f"y holds 'low'; {estimator.__name__} needs a number"):
+        estimator().fit(X, y)

@@ -49,7 +49,7 @@ class MakesFeatures(Machine):
                 y = np.asarray(y)
                 self._note_columns(0, None)
             else:
-                X, y = super()._rows(X, y, **options)
+                X, y = self._rows(X, y, **options)
             source = ArraySource(X, y)
         return Given(mapped(source, features, threads), y, sample_weight, qid, base)
 
@@ -67,7 +67,12 @@ class MakesFeatures(Machine):
 
     def _rows(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
         is_made_of_texts = self.features is not None and is_text(X)
-        return X if is_made_of_texts else super()._rows(X, y, **options)
+        if is_made_of_texts:
+            return X
+        refuse_texts(X, self.features)
+        if not options.get("reset", True) and getattr(self.model_, "rows", None) == "strings":
+            raise ValueError("X holds numbers; the model was trained on strings: give it strings")
+        return super()._rows(X, y, **options)
 
     @classmethod
     def from_model(cls, model: Any) -> Any:
@@ -80,3 +85,25 @@ class MakesFeatures(Machine):
 def is_text(X: Any) -> bool:
     """Whether X holds strings rather than numbers."""
     return isinstance(X, Strings) or bool(texts_of(X))
+
+
+def refuse_texts(X: Any, features: Any) -> None:
+    """Say what is wrong with texts that are no rows, where validation would try to read them as
+    numbers."""
+    if hasattr(X, "columns") or (hasattr(X, "dtype") and X.dtype.kind not in "OUS"):
+        return
+    if not isinstance(X, (list, tuple, np.ndarray)) or not len(X):
+        return
+    if features is None and is_text(X):
+        raise ValueError(
+            "X holds texts: say which features to make of them (features='weighted_degree:8' or "
+            "'word_ngrams:2', say)"
+        )
+    if isinstance(X, np.ndarray) and X.ndim == 2 and isinstance(X[0, 0], str | bytes):
+        raise ValueError(
+            f"X holds texts in a matrix of {X.shape[1]} columns; expected a list of them, one a "
+            "row. Categories become numbers by maxmargin.data.TableEncoder"
+        )
+    if isinstance(X[0], str | bytes):
+        bad = next(i for i, row in enumerate(X) if not isinstance(row, str | bytes))
+        raise ValueError(f"X[{bad}] is {X[bad]!r}; expected a text in every row")

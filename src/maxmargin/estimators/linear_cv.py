@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from maxmargin.estimators.base import Given, parameters
+from maxmargin.estimators.features import MakesFeatures
 from maxmargin.estimators.linear import LinearClassifier
 from maxmargin.estimators.regression import LinearRegressor
 from maxmargin.estimators.searching import Searching, SearchingClasses
@@ -14,7 +15,7 @@ from maxmargin.training.tasks import OfClasses, OfValues, Task
 
 
 @parameters
-class LinearSVCCV(SearchingClasses, LinearClassifier):
+class LinearSVCCV(SearchingClasses, LinearClassifier, MakesFeatures):
     """`LinearSVC` with the C that classifies held-out rows best.
 
     Every fold is solved along growing C, each solution the start of the next, and no row is copied.
@@ -59,7 +60,7 @@ class LinearSVCCV(SearchingClasses, LinearClassifier):
 
 
 @parameters
-class LinearSVRCV(Searching, LinearRegressor):
+class LinearSVRCV(Searching, LinearRegressor, MakesFeatures):
     """`LinearSVR` with the C (and epsilon) that predicts held-out rows best.
 
     Every fold is solved along growing C, each solution the start of the next, and no row is copied.

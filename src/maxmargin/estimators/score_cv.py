@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from maxmargin.estimators.base import Given, parameters
+from maxmargin.estimators.features import MakesFeatures
 from maxmargin.estimators.measure import ForMeasure
 from maxmargin.estimators.ordinal import OrderedClassifier
 from maxmargin.estimators.rank import Ranker
@@ -27,7 +28,7 @@ from maxmargin.training.tasks import (
 
 
 @parameters
-class RankSVMCV(Ranker, Searching):  # type: ignore[misc]  # queries, where others have groups
+class RankSVMCV(Ranker, Searching, MakesFeatures):  # type: ignore[misc]  # queries, where others have groups
     """`RankSVM` with the C that ranks the rows of held-out queries best.
 
     Folds keep queries whole. Every fold is solved along growing C, each solution the start of the
@@ -73,7 +74,7 @@ class RankSVMCV(Ranker, Searching):  # type: ignore[misc]  # queries, where othe
 
 
 @parameters
-class OrdinalSVCCV(Searching, OrderedClassifier):
+class OrdinalSVCCV(Searching, OrderedClassifier, MakesFeatures):
     """`OrdinalSVC` with the C whose labels of held-out rows are the fewest places off.
 
     Parameters
@@ -99,7 +100,7 @@ class OrdinalSVCCV(Searching, OrderedClassifier):
 
 
 @parameters
-class MeasureSVCCV(SearchingClasses, ForMeasure):
+class MeasureSVCCV(SearchingClasses, ForMeasure, MakesFeatures):
     """`MeasureSVC` with the C (and k) whose measure of held-out rows is best.
 
     Parameters

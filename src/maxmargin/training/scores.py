@@ -115,7 +115,7 @@ class Measure:
         one_of("measure", self.name, MEASURES)
         if hasattr(self.pos_label, "item"):  # a number of numpy's, as model files have none
             object.__setattr__(self, "pos_label", self.pos_label.item())
-        positive("beta", self.beta)
+        check_of_measures(self.name, self.beta, self.k)
 
     def loss(self, signs: np.ndarray, C: float, weight: np.ndarray | None) -> MakeLoss:
         def make(pool: Any) -> Loss:
@@ -146,6 +146,14 @@ class Measure:
     def learned_bias(self, bias: float) -> float:
         """Measures of the order of the scores have no constant to learn."""
         return 0.0 if self.name in OF_ORDER else bias
+
+
+def check_of_measures(name: str, beta: Any, k: Any) -> None:
+    """Refuse parameters of one measure beside another measure or loss."""
+    if positive("beta", beta) != 1 and name != "fbeta":
+        raise ValueError(f"beta is for 'fbeta'; this is {name!r}: leave it out")
+    if k is not None and name not in AT_K:
+        raise ValueError(f"k is for {' and '.join(map(repr, AT_K))}; this is {name!r}: leave it out")
 
 
 def train_measure(

@@ -13,12 +13,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from maxmargin.data.features import MappedSource
 from maxmargin.metrics.named import HeldOut, Named
 from maxmargin.training import linear, regression, scores, span_scores, subspace
 from maxmargin.training.fit import LinearPlan
 from maxmargin.training.folds import Folds, folds_of
 from maxmargin.training.regression import RegressionPlan
-from maxmargin.training.scores import Measure
+from maxmargin.training.scores import AT_K, Measure
 from maxmargin.training.span_scores import SpanOrdinalPlan, SpanRankPlan, SpanRegressionPlan
 from maxmargin.training.subspace import SparseKernelPlan
 from maxmargin.training.targets import checked_queries, checked_weights, labels_of, targets_of
@@ -93,7 +94,8 @@ class Task(ABC):
         """Decision values, or what is predicted: products with all rows copy none."""
         threads = self.plan.options.threads
         if hasattr(X, "blocks"):
-            parts = [model.decision_function(block.X, threads) for block in X.blocks()]
+            rows = X.compact if isinstance(X, MappedSource) else X  # the model has their map
+            parts = [model.decision_function(block.X, threads) for block in rows.blocks()]
             return np.concatenate(parts)[test]
         return model.decision_function(X, threads)[test]
 
@@ -268,6 +270,10 @@ class OrderInSpan(InSpan, OfOrder):
 
 def _judge_of(measure: Measure, axis: str | None) -> Named:
     """The measure itself."""
+    if axis == "k" and measure.name not in AT_K:
+        raise ValueError(
+            f"ks is for {' and '.join(map(repr, AT_K))}; this is {measure.name!r}: leave it out"
+        )
     if axis == "k":
         raise ValueError(
             "measures at different k cannot be compared: name one with scoring, as precision@10"

@@ -46,9 +46,11 @@ class OfLetters(FeatureMap):
             raise ValueError(f"alphabet must be distinct letters; got {self.alphabet!r}")
 
     def fitted(self, stats: Stats) -> Self:
+        if not stats.letters.any():
+            raise ValueError("all strings are empty: a map of letters finds no alphabet in them")
         alphabet = self.alphabet or letters_of(stats)
         known = stats.letters[list(alphabet.encode("latin-1"))]
-        if stats.letters.any() and not known.any():
+        if not known.any():
             raise ValueError(
                 f"no letter of the strings is in the alphabet {alphabet!r}: name their letters "
                 "(lower case is another)"

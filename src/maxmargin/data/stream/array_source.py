@@ -28,7 +28,7 @@ class ArraySource:
     weight, qid : arrays, optional
     """
 
-    name = "memory"
+    name = "X"
     feature_names: list[str] | None = None
     index_base: int | None = None
 
