@@ -8,7 +8,7 @@ from sklearn.metrics import f1_score, fbeta_score, roc_auc_score
 from tests.refute.arithmetic import Measure as Loss
 
 import maxmargin
-from maxmargin import MeasureSVC
+from maxmargin import MeasureSVC, SparseKernelSVC
 from maxmargin.losses import MEASURES
 from maxmargin.training.scores import best_cut
 
@@ -20,10 +20,15 @@ def problem(n=500, d=5, seed=0, positives=0.25):
     return X, (score > np.quantile(score, 1 - positives)).astype(int)
 
 
+def parameters_of(measure, k=0.1, beta=2.0):
+    """Those that it has."""
+    return {"k": k} if measure.endswith("_at_k") else {"beta": beta} if measure == "fbeta" else {}
+
+
 @pytest.mark.parametrize("measure", MEASURES)
 def test_every_measure_trains_and_scores_itself(measure):
     X, y = problem()
-    model = MeasureSVC(measure, C=1.0, k=0.1, beta=2.0).fit(X, y)
+    model = MeasureSVC(measure, C=1.0, **parameters_of(measure)).fit(X, y)
     assert model.certificate_.relative_gap <= 1e-3
     assert 0 <= model.score(X, y) <= 1
     p, scores = model.predict(X), model.decision_function(X)
@@ -46,6 +51,25 @@ def test_every_measure_trains_and_scores_itself(measure):
         assert model.score(X, y) == pytest.approx(y[top[:50]].sum() / y.sum())
 
 
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"measure": "f1", "k": 10}, "k is for 'precision_at_k' and 'recall_at_k'; this is 'f1'"),
+        ({"measure": "roc_auc", "k": 0.5}, "k is for .*; this is 'roc_auc'"),
+        ({"measure": "f1", "beta": 2.0}, "beta is for 'fbeta'; this is 'f1'"),
+        ({"measure": "recall_at_k", "k": 5, "beta": 0.5}, "beta is for 'fbeta'"),
+    ],
+)
+def test_parameters_of_another_measure_are_refused(parameters, sentence):
+    """``measure="f1", beta=2`` would train for F1."""
+    X, y = problem(60)
+    with pytest.raises(ValueError, match=sentence):
+        MeasureSVC(**parameters).fit(X, y)
+    with pytest.raises(ValueError, match=sentence):
+        parameters["loss"] = parameters.pop("measure")
+        SparseKernelSVC(n_basis=5, **parameters).fit(X, y)
+
+
 def test_training_for_f1_beats_training_for_errors_on_f1():
     X, y = problem(2000, positives=0.08)
     f1 = MeasureSVC("f1", C=0.1).fit(X, y).score(X, y)
@@ -57,7 +81,7 @@ def test_training_for_f1_beats_training_for_errors_on_f1():
 def test_the_objective_can_be_computed_from_the_attributes(measure, tmp_path):
     """At k `intercept_` is the cut; the constant that was learned is told as well."""
     X, y = problem(60, 3)
-    fitted = MeasureSVC(measure, k=0.2, intercept_scaling=2.0).fit(X, y)
+    fitted = MeasureSVC(measure, **parameters_of(measure, 0.2), intercept_scaling=2.0).fit(X, y)
     fitted.save(tmp_path / "m")
     for model in (fitted, maxmargin.load(tmp_path / "m")):
         scores = X @ model.coef_[0] + model.learned_intercept_[0]
@@ -101,12 +125,13 @@ def test_measures_at_any_k_find_the_order(measure, k):
 def test_fractional_weights_count():
     X, y = problem()
     for measure in ("f1", "prbep", "precision_at_k"):
-        plain = MeasureSVC(measure, k=0.1, C=0.1, tol=1e-5).fit(X, y)
-        half = MeasureSVC(measure, k=0.1, C=0.2, tol=1e-5)
+        more = parameters_of(measure)
+        plain = MeasureSVC(measure, **more, C=0.1, tol=1e-5).fit(X, y)
+        half = MeasureSVC(measure, **more, C=0.2, tol=1e-5)
         half.fit(X, y, sample_weight=np.full(500, 0.5))
         assert half.certificate_.primal == pytest.approx(plain.certificate_.primal, rel=1e-3)
         np.testing.assert_allclose(half.coef_, plain.coef_, atol=0.05)
-        heavy = MeasureSVC(measure, k=0.1, C=0.1, class_weight={1: 3.5}).fit(X, y)
+        heavy = MeasureSVC(measure, **more, C=0.1, class_weight={1: 3.5}).fit(X, y)
         assert heavy.certificate_.relative_gap <= 1e-3
 
 

@@ -107,3 +107,12 @@ def test_what_is_for_one_label_says_so(rows, tmp_path):
         liblinear_text.write(machine.to_model(), tmp_path / "labels.liblinear")
     with pytest.raises(ValueError, match="1d array"):
         maxmargin.KernelSVC(gamma=1.0).fit(X, Y)
+
+
+def test_rows_elsewhere_and_features_on_the_fly_are_refused(rows, tmp_path):
+    X, Y = rows
+    path = tmp_path / "rows.svm"
+    maxmargin.data.save(maxmargin.data.Dataset(X, Y[:, 0]), path)
+    for machine, given in ((LinearSVC(), path), (LinearSVC(features="hashing:8"), X)):
+        with pytest.raises(ValueError, match="several labels a row are learned from numbers in"):
+            machine.fit(given, Y)

@@ -129,8 +129,11 @@ def test_scorers_of_scikit_learn_and_functions(two):
 
 
 def test_a_scorer_that_needs_probabilities_says_so(two):
-    with pytest.raises(ValueError, match=r"fold 1 cannot be judged.*neg_log_loss.*does not suit"):
+    refused = r"fold 1 cannot be judged.*neg_log_loss.*does not suit it: it needs probabilities"
+    with pytest.raises(ValueError, match=refused + ": fit with loss='logistic'"):
         LinearSVCCV(CS, cv=3, scoring="neg_log_loss").fit(*two)
+    with pytest.raises(ValueError, match=refused + ", which this kind of machine does not have"):
+        MeasureSVCCV("roc_auc", CS, cv=3, scoring="neg_log_loss").fit(*two)
     model = LinearSVCCV(CS, cv=3, scoring="neg_log_loss", loss="logistic").fit(*two)
     assert model.best_score_ < 0
 
@@ -147,6 +150,19 @@ def test_a_fold_without_positives_is_refused(two):
     halves = [(order[80:], order[:80])]
     with pytest.raises(ValueError, match=r"fold 1 cannot be judged: no row is positive"):
         MeasureSVCCV("roc_auc", CS, cv=halves).fit(X, y)
+
+
+def test_a_fold_without_training_rows_is_named(two):
+    X, y = two
+    with pytest.raises(ValueError, match="fold 1 cannot be trained: it has no training rows"):
+        LinearSVCCV(CS, cv=[([], np.arange(len(y)))]).fit(X, y)
+
+
+def test_values_that_are_no_numbers_or_for_other_measures_are_refused(two):
+    with pytest.raises(ValueError, match="Cs must be positive numbers; got 'many'"):
+        LinearSVCCV("many").fit(*two)
+    with pytest.raises(ValueError, match="ks is for 'precision_at_k' and 'recall_at_k'; this is"):
+        MeasureSVCCV("f1", CS, ks=[5, 10], scoring=None).fit(*two)
 
 
 def test_groups_stay_together(two):
@@ -269,7 +285,8 @@ def test_held_out_positives_that_weigh_nothing_are_named(two, measure):
     X, y = two
     rows = np.arange(len(y))
     weight = np.where((y == y.max()) & (rows % 2 == 1), 0.0, 1.0)
-    machine = MeasureSVCCV(measure=measure, k=0.5, Cs=CS, cv=[(rows[::2], rows[1::2])])
+    k = 0.5 if measure.endswith("_at_k") else None
+    machine = MeasureSVCCV(measure=measure, k=k, Cs=CS, cv=[(rows[::2], rows[1::2])])
     with pytest.raises(ValueError, match="fold 1 cannot be judged: no row of positive weight"):
         machine.fit(X, y, sample_weight=weight)
 

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from maxmargin.training.tasks import Task
 
 
+PROBABILISTIC = ("linear", "stream")  # with the right loss
+
+
 def search_along_C(
     dataset: Dataset,
     task: Task,
@@ -32,24 +35,25 @@ def search_along_C(
         task,
         Points(grid.Cs, along, choices.widen),
         grid.folds,
-        scoring_of(choices.scoring),
+        scoring_of(choices),
         choices.tune_threshold,
         watch,
     )
     return summary(found, grid.folds, None if along is None else along.name)
 
 
-def scoring_of(name: str | None) -> Any:
+def scoring_of(choices: Choices) -> Any:
     """A measure of ours, or a scorer of scikit-learn, which takes a while to import."""
     from maxmargin.metrics.named import measure_of
 
+    name = choices.scoring
     if name is None or measure_of(name) is not None:
         return name
     from maxmargin import estimators  # noqa: F401  (they register themselves with the files)
     from maxmargin.estimators.scorers import scoring_of as scorer_of
     from maxmargin.models.files import wrapped
 
-    return scorer_of(name, wrapped)
+    return scorer_of(name, wrapped, "--loss logistic" if choices.kind in PROBABILISTIC else None)
 
 
 def summary(found: SearchResult, folds: int, axis: str | None) -> Found:

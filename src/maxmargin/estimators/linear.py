@@ -44,7 +44,8 @@ class LinearSVC(LinearClassifier, MakesFeatures):
 
     The fit ends when the duality gap is at most `tol` times the objective: no answer can be better
     by more. More than two classes are trained one against the rest, side by side. So are several
-    labels a row: y is then an indicator matrix, (n, labels) of zeros and ones, dense or sparse.
+    labels a row: y is then an indicator matrix, (n, labels) of zeros and ones, dense or sparse, and
+    X holds numbers in memory.
 
     Parameters
     ----------
@@ -122,7 +123,13 @@ class LinearSVC(LinearClassifier, MakesFeatures):
         return tags
 
     def _given(self, X: Any, y: Any, *more: Any, **options: Any) -> Given:
-        return super()._given(X, y, *more, multi_output=is_indicator(y), **options)
+        several = is_indicator(y)
+        if several and (self.features is not None or self._is_file(X)):
+            raise ValueError(
+                "several labels a row are learned from numbers in memory: read a file first "
+                "(maxmargin.data.open(...).X), and make features before (their map's transform)"
+            )
+        return super()._given(X, y, *more, multi_output=several, **options)
 
     def _train(self, given: Given, plan: LinearPlan) -> Trained:
         of_labels = np.ndim(given.y) == 2

@@ -7,6 +7,7 @@ from dataclasses import field
 from typing import Any, Self
 
 from maxmargin.estimators.base import Given, Machine, parameters
+from maxmargin.estimators.conventions import check_numeric
 from maxmargin.estimators.features import MakesFeatures
 from maxmargin.metrics import pairwise_accuracy
 from maxmargin.problem import callers_line
@@ -41,6 +42,7 @@ class ForRanks(Machine):
             A weight of 2 counts as the row twice.
         """
         plan = self._plan()
+        check_numeric(y, type(self).__name__)
         given = self._given(X, y, sample_weight, qid, y_numeric=True)
         self._has_queries = given.qid is not None
         if not self._has_queries and self._is_file(X):

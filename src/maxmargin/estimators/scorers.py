@@ -12,13 +12,16 @@ from maxmargin.metrics.named import HeldOut, Named, measure_of
 from maxmargin.models.calibration import probabilities_of
 
 
-def scoring_of(scoring: Any, wrap: Callable[[Any], Any]) -> Any:
+def scoring_of(
+    scoring: Any, wrap: Callable[[Any], Any], probabilities_by: str | None = None
+) -> Any:
     """What `scoring=` means: a measure of ours by name, else a scorer of scikit-learn or a
-    function of an estimator, rows and targets. `wrap` makes an estimator of a model."""
+    function of an estimator, rows and targets. `wrap` makes an estimator of a model;
+    `probabilities_by` says how to get one that has probabilities, if there is a way."""
     if scoring is None or isinstance(scoring, Named):
         return scoring
     ours = measure_of(scoring) if isinstance(scoring, str) else None
-    return ours or Scorer(_scorer(scoring), wrap, str(scoring))
+    return ours or Scorer(_scorer(scoring), wrap, str(scoring), probabilities_by)
 
 
 def _scorer(scoring: Any) -> Any:
@@ -34,8 +37,15 @@ def _scorer(scoring: Any) -> Any:
 class Scorer:
     """A function of an estimator, X and y, as a function of rows held out."""
 
-    def __init__(self, scorer: Any, wrap: Callable[[Any], Any], title: str) -> None:
+    def __init__(
+        self,
+        scorer: Any,
+        wrap: Callable[[Any], Any],
+        title: str,
+        probabilities_by: str | None = None,
+    ) -> None:
         self.scorer, self.wrap, self.title = scorer, wrap, title
+        self.probabilities_by = probabilities_by
         judged_by = getattr(scorer, "_score_func", scorer)
         self.takes_weight = "sample_weight" in inspect.signature(judged_by).parameters
 
@@ -51,7 +61,13 @@ class Scorer:
         try:
             return float(self.scorer(estimator, X, held.y, **weight))
         except AttributeError as error:
-            raise ValueError(f"scoring {self.title!r} does not suit it: {error}") from error
+            reason = self._no_probabilities() if "predict_proba" in str(error) else str(error)
+            raise ValueError(f"scoring {self.title!r} does not suit it: {reason}") from error
+
+    def _no_probabilities(self) -> str:
+        if self.probabilities_by is None:
+            return "it needs probabilities, which this kind of machine does not have"
+        return f"it needs probabilities: fit with {self.probabilities_by}"
 
 
 def with_known_predictions(estimator: Any, held: HeldOut) -> Any:

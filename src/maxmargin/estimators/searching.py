@@ -52,7 +52,8 @@ class Searching(Machine):
 
     def _train(self, given: Given, plan: Any) -> Any:
         task = self._task(given, plan)
-        scoring = scoring_of(self.scoring, self._wrapped)
+        by = getattr(self, "_probabilities_by", None)
+        scoring = scoring_of(self.scoring, self._wrapped, by)
         tune = bool(getattr(self, "tune_threshold", False))
         found = search(given.X, task, self._grid(), self._folds(given), scoring, tune)
         self._keep_search(found)

@@ -12,7 +12,7 @@ from maxmargin.data.features import feature_map
 from maxmargin.data.stream.array_source import ArraySource
 from maxmargin.data.stream.blocks import BlockSource
 from maxmargin.estimators.base import Probabilistic, WithIntercept, parameters
-from maxmargin.estimators.conventions import check_labels
+from maxmargin.estimators.conventions import check_labels, check_numeric
 from maxmargin.estimators.features import MakesFeatures, is_text
 from maxmargin.estimators.regression import Regressor
 from maxmargin.estimators.sources import opened, refuse_beside
@@ -45,6 +45,8 @@ class ReadsStreams(MakesFeatures, WithIntercept):
 
     def _check_targets(self, y: Any) -> None:
         """Before arrays are trained on."""
+        if self._validation.get("y_numeric"):
+            check_numeric(y, type(self).__name__)
 
     def _source(self, X: Any, y: Any, sample_weight: Any) -> BlockSource:
         """The rows as a source of blocks, wherever they are."""

@@ -42,7 +42,11 @@ def folds_of(
 
 def checked_folds(given: Iterable[tuple[Any, Any]], n: int) -> Folds:
     """Folds of n rows as somebody gave them."""
-    return [(_rows("training", a, n), _rows("test", b, n)) for a, b in given]
+    folds = [(_rows("training", a, n), _rows("test", b, n)) for a, b in given]
+    for k, (train, _) in enumerate(folds):
+        if not len(train):
+            raise ValueError(f"fold {k + 1} cannot be trained: it has no training rows")
+    return folds
 
 
 def check_weighed(folds: Folds, weight: np.ndarray | None) -> None:

@@ -341,7 +341,10 @@ def grid_of(Cs: int | Sequence[float]) -> np.ndarray:
         if Cs < 1:
             raise ValueError(f"Cs must be at least 1; got {Cs}")
         return np.geomspace(C_LEAST, C_MOST, Cs) if Cs > 1 else np.ones(1)
-    grid = np.unique(np.asarray(Cs, dtype=np.float64))
+    try:
+        grid = np.unique(np.asarray(Cs, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise ValueError(f"Cs must be positive numbers; got {Cs!r}") from None
     if grid.size == 0 or not (grid > 0).all() or not np.isfinite(grid).all():
         raise ValueError(f"Cs must be positive numbers; got {Cs!r}")
     return grid

@@ -17,7 +17,7 @@ from maxmargin.losses.measures import MEASURES
 from maxmargin.losses.pointwise import LossSpec
 from maxmargin.losses.table import losses_for
 from maxmargin.models.sparse_kernel import SparseKernelModel
-from maxmargin.parameters import one_of, positive
+from maxmargin.parameters import one_of
 from maxmargin.problem import Clock, Solution
 from maxmargin.solvers.common.start import Start
 from maxmargin.solvers.kernel.coding import coding_of
@@ -25,7 +25,7 @@ from maxmargin.solvers.subspace.subspace_pursuit import Stage
 from maxmargin.training.calibration import method_of
 from maxmargin.training.fit import LinearPlan, Trained
 from maxmargin.training.linear import calibrated
-from maxmargin.training.scores import Measure, cut
+from maxmargin.training.scores import Measure, check_of_measures, cut
 from maxmargin.training.span import Span, SpanPlan, TrainedSpan, pursue
 from maxmargin.training.targets import Labels, labels_of
 
@@ -53,7 +53,7 @@ class SparseKernelPlan(SpanPlan):
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("loss", self.loss, (*losses_for("classification"), *MEASURES))
-        positive("beta", self.beta)
+        check_of_measures(self.loss, self.beta, self.k)
         if self.pos_label is not None and self.loss not in MEASURES:
             raise ValueError(
                 f"pos_label is for measures, but loss={self.loss!r} treats both classes alike: "

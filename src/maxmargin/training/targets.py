@@ -24,8 +24,8 @@ def check_one_column(y: Any, name: str) -> None:
     if shape is not None and len(shape) == 2 and shape[1] > 1:
         raise ValueError(
             f"y should be a 1d array, got an array of shape {tuple(shape)} instead: {name} learns "
-            "one target a row. Several labels a row, as zeros and ones, are for LinearSVC; "
-            "otherwise fit a machine for each column, as sklearn.multioutput does"
+            "one target a row. Several labels a row, as zeros and ones, are for "
+            "maxmargin.LinearSVC and rows in memory; otherwise fit a machine for each column, as sklearn.multioutput does"
         )
 
 
