@@ -11,7 +11,7 @@ import pytest
 
 import maxmargin
 from maxmargin import _core
-from maxmargin.distributed import MeasureSVC, RankSVM, cluster
+from maxmargin.distributed import LinearSVR, MeasureSVC, PartitionError, RankSVM, cluster
 from maxmargin.distributed.gathering import RemoteRows
 from maxmargin.distributed.sources import sources_of
 from maxmargin.distributed.training import fitting
@@ -48,6 +48,30 @@ def test_queries_within_partitions_are_ranked_where_they_lie(client):
     np.testing.assert_allclose(model.predict(blocks[0]).compute(), model.predict(X))
     score = model.score(*blocks)
     assert score == pytest.approx(model.score(X, y, qid=qid))
+
+
+def test_rows_without_queries_are_told(client, tmp_path):
+    X, y, qid = queries(60)
+    maxmargin.data.save(maxmargin.data.Dataset(X, y), tmp_path / "rows.svm")
+    with pytest.warns(UserWarning, match="the file has no queries: all rows are one"):
+        RankSVM(C=0.1, client=client).fit([str(tmp_path / "rows.svm")])
+    model = RankSVM(C=0.1, client=client).fit(*cut(X, y, qid, size=30))
+    for rows in ((X, y), cut(X, y, size=30)):
+        with pytest.warns(UserWarning, match="scored without qid, though fitted with it"):
+            model.score(*rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert RankSVM(C=0.1, client=client).fit(*cut(X, y, size=60)).score(X, y) > 0.5
+
+
+def test_targets_that_are_words_are_named(client):
+    X, _, qid = queries(60)
+    words = np.array(["low", "high"])[np.arange(60) % 2]
+    for size in (30, 25):  # where queries lie, and gathered
+        with pytest.raises((ValueError, PartitionError), match=r"y holds 'low'.*needs a number"):
+            RankSVM(client=client).fit(*cut(X, words, qid, size=size))
+    with pytest.raises(PartitionError, match="y holds 'low'; regression needs a number"):
+        LinearSVR(client=client).fit(*cut(X, words, size=30))
 
 
 def test_a_partition_without_pairs_changes_nothing(client):

@@ -23,6 +23,7 @@ from maxmargin.losses import kink_parts
 from maxmargin.losses.line_search import SearchPoint, minimise
 from maxmargin.losses.pointwise import LossSpec, Pointwise
 from maxmargin.losses.ranks import MANY_PAIRS, Ranks
+from maxmargin.training.targets import numbers_in
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class ValueTask:
     C: float
 
     def loss(self, part: Part, rows: ArrayRows) -> Pointwise:
-        y = np.asarray(part.data.y, dtype=np.float64)
+        y = numbers_in(part.data.y)
         weight = 1.0 if part.data.weight is None else part.data.weight
         return self.spec.on_targets(y, self.C * weight, rows.pool)
 
@@ -156,8 +157,9 @@ def ranks_of(part: Part, pool: Any) -> Ranks | None:
     assert data.y is not None
     if len(data.y) == 0 or (data.weight is not None and not np.any(data.weight > 0)):
         return None
+    y = numbers_in(data.y, "a ranking")
     try:
-        return Ranks(data.y, 1.0, pool, qid=data.qid, sample_weight=data.weight)
+        return Ranks(y, 1.0, pool, qid=data.qid, sample_weight=data.weight)
     except ValueError:  # every query of the part has one grade only
         return None
 

@@ -67,17 +67,6 @@ def check_labels(y: Any) -> None:
     check_classification_targets(y)
 
 
-def check_numeric(y: Any, name: str) -> None:
-    """Refuses targets that are no numbers; None says nothing."""
-    if y is None or getattr(getattr(y, "dtype", None), "kind", "O") in "biuf":
-        return
-    for value in np.asarray(y).ravel().tolist():
-        try:
-            float(value)
-        except (TypeError, ValueError):
-            raise ValueError(f"y holds {value!r}; {name} needs a number for each row") from None
-
-
 def is_indicator(y: Any) -> bool:
     """Whether y says of several labels which rows have them: a matrix of zeros and ones."""
     of_rows = isinstance(y, list) and bool(y) and isinstance(y[0], (list, tuple, np.ndarray))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.data.features import feature_map, mapped
-from maxmargin.data.stream.array_source import ArraySource, texts_of
+from maxmargin.data.stream.array_source import ArraySource, check_texts, texts_of
 from maxmargin.data.stream.blocks import Strings
 from maxmargin.estimators.base import Given, Machine, parameters
 from maxmargin.estimators.conventions import threads_of
@@ -104,6 +104,4 @@ def refuse_texts(X: Any, features: Any) -> None:
             f"X holds texts in a matrix of {X.shape[1]} columns; expected a list of them, one a "
             "row. Categories become numbers by maxmargin.data.TableEncoder"
         )
-    if isinstance(X[0], str | bytes):
-        bad = next(i for i, row in enumerate(X) if not isinstance(row, str | bytes))
-        raise ValueError(f"X[{bad}] is {X[bad]!r}; expected a text in every row")
+    check_texts(X)

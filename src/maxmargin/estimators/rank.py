@@ -7,12 +7,12 @@ from dataclasses import field
 from typing import Any, Self
 
 from maxmargin.estimators.base import Given, Machine, parameters
-from maxmargin.estimators.conventions import check_numeric
 from maxmargin.estimators.features import MakesFeatures
 from maxmargin.metrics import pairwise_accuracy
 from maxmargin.problem import callers_line
 from maxmargin.training.fit import LinearPlan, Trained
 from maxmargin.training.scores import train_ranking
+from maxmargin.training.targets import numbers_in
 
 
 @parameters
@@ -42,13 +42,10 @@ class ForRanks(Machine):
             A weight of 2 counts as the row twice.
         """
         plan = self._plan()
-        check_numeric(y, type(self).__name__)
+        if y is not None:
+            numbers_in(y, type(self).__name__)
         given = self._given(X, y, sample_weight, qid, y_numeric=True)
-        self._has_queries = given.qid is not None
-        if not self._has_queries and self._is_file(X):
-            warnings.warn(
-                "the file has no queries: all rows are one", UserWarning, stacklevel=callers_line()
-            )
+        self._note_queries(given.qid is not None, self._is_file(X))
         return self._adopt(self._train(given, plan), given.index_base)
 
     def score(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
@@ -57,14 +54,26 @@ class ForRanks(Machine):
         X may be a file, which has its own targets and queries.
         """
         given = self._scored(X, y, sample_weight, qid)
+        self._check_queries(given)
+        scores = self.predict(given.X)
+        return pairwise_accuracy(given.y, scores, qid=given.qid, sample_weight=given.weight)
+
+    def _note_queries(self, found: bool, in_file: bool) -> None:
+        """Remember whether there were queries; say so where a file might have had some."""
+        self._has_queries = found
+        if in_file and not found:
+            warnings.warn(
+                "the file has no queries: all rows are one", UserWarning, stacklevel=callers_line()
+            )
+
+    def _check_queries(self, given: Given) -> None:
+        """Say so where rows are judged without the queries that others were fitted with."""
         if given.qid is None and getattr(self, "_has_queries", False):
             warnings.warn(
                 "scored without qid, though fitted with it: all rows count as one query",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=callers_line(),
             )
-        scores = self.predict(given.X)
-        return pairwise_accuracy(given.y, scores, qid=given.qid, sample_weight=given.weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

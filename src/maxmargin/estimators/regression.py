@@ -10,10 +10,10 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import d2_pinball_score, r2_score
 
 from maxmargin.estimators.base import Given, Machine, WithIntercept, parameters
-from maxmargin.estimators.conventions import check_numeric
 from maxmargin.estimators.features import MakesFeatures
 from maxmargin.training.fit import Trained
 from maxmargin.training.regression import RegressionPlan, train_regression
+from maxmargin.training.targets import numbers_in
 
 
 @parameters
@@ -28,7 +28,8 @@ class RegressionScores(RegressorMixin, Machine):
     random_state: Any = None
 
     def _given(self, X: Any, y: Any, *more: Any, **options: Any) -> Given:
-        check_numeric(y, type(self).__name__)
+        if y is not None:
+            numbers_in(y, type(self).__name__)
         return super()._given(X, y, *more, y_numeric=True, **options)
 
     @property

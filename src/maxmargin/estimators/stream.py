@@ -12,13 +12,13 @@ from maxmargin.data.features import feature_map
 from maxmargin.data.stream.array_source import ArraySource
 from maxmargin.data.stream.blocks import BlockSource
 from maxmargin.estimators.base import Probabilistic, WithIntercept, parameters
-from maxmargin.estimators.conventions import check_labels, check_numeric
+from maxmargin.estimators.conventions import check_labels
 from maxmargin.estimators.features import MakesFeatures, is_text
 from maxmargin.estimators.regression import Regressor
 from maxmargin.estimators.sources import opened, refuse_beside
 from maxmargin.training.stream import StreamPlan, StreamRegressionPlan, train_stream
 from maxmargin.training.stream_memory import blocks_within
-from maxmargin.training.targets import checked_weights
+from maxmargin.training.targets import checked_weights, numbers_in
 
 
 @parameters
@@ -46,7 +46,7 @@ class ReadsStreams(MakesFeatures, WithIntercept):
     def _check_targets(self, y: Any) -> None:
         """Before arrays are trained on."""
         if self._validation.get("y_numeric"):
-            check_numeric(y, type(self).__name__)
+            numbers_in(y, type(self).__name__)
 
     def _source(self, X: Any, y: Any, sample_weight: Any) -> BlockSource:
         """The rows as a source of blocks, wherever they are."""

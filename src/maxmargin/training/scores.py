@@ -23,7 +23,13 @@ from maxmargin.parameters import one_of, positive
 from maxmargin.problem import Solution, Status, callers_line
 from maxmargin.solvers.common.start import Start
 from maxmargin.training.fit import LinearPlan, MakeLoss, Trained, fit, predictions_of
-from maxmargin.training.targets import Labels, checked_queries, checked_weights, labels_of
+from maxmargin.training.targets import (
+    Labels,
+    checked_queries,
+    checked_weights,
+    labels_of,
+    numbers_in,
+)
 
 OF_ORDER = ("prbep", "roc_auc")  # a constant added to all scores changes nothing
 AT_K = ("precision_at_k", "recall_at_k")
@@ -59,6 +65,7 @@ def train_ranking(
 ) -> Trained:
     """One score that puts rows in the order of their targets, query by query."""
     qid, weight = checked_queries(qid, len(y)), checked_weights(sample_weight, len(y))
+    y = numbers_in(y, "a ranking")
 
     def loss(pool: Any) -> Ranks:
         return Ranks(y, plan.C, pool, qid=qid, sample_weight=weight)
@@ -153,7 +160,9 @@ def check_of_measures(name: str, beta: Any, k: Any) -> None:
     if positive("beta", beta) != 1 and name != "fbeta":
         raise ValueError(f"beta is for 'fbeta'; this is {name!r}: leave it out")
     if k is not None and name not in AT_K:
-        raise ValueError(f"k is for {' and '.join(map(repr, AT_K))}; this is {name!r}: leave it out")
+        raise ValueError(
+            f"k is for {' and '.join(map(repr, AT_K))}; this is {name!r}: leave it out"
+        )
 
 
 def train_measure(

@@ -25,7 +25,8 @@ def check_one_column(y: Any, name: str) -> None:
         raise ValueError(
             f"y should be a 1d array, got an array of shape {tuple(shape)} instead: {name} learns "
             "one target a row. Several labels a row, as zeros and ones, are for "
-            "maxmargin.LinearSVC and rows in memory; otherwise fit a machine for each column, as sklearn.multioutput does"
+            "maxmargin.LinearSVC and rows in memory; otherwise fit a machine for each column, as "
+            "sklearn.multioutput does"
         )
 
 
@@ -109,14 +110,26 @@ class Targets:
         return replace(self, weight=weight)
 
 
+def numbers_in(y: Any, what: str = "regression") -> np.ndarray:
+    """Targets as float64. The first that is no number is named, with `what` needs them."""
+    try:
+        return np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = next(value for value in np.asarray(y).ravel().tolist() if not _is_numeral(value))
+        raise ValueError(f"y holds {found!r}; {what} needs a number for each row") from None
+
+
+def _is_numeral(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def targets_of(y: Any, sample_weight: Any = None) -> Targets:
     """One finite number for each row."""
-    try:
-        values = np.asarray(y, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"y holds {np.asarray(y).ravel()[0]!r}; regression needs a number for each row"
-        ) from None
+    values = numbers_in(y)
     if values.ndim != 1:
         raise ValueError(f"y has shape {values.shape}; expected one number for each row")
     good = np.isfinite(values)

@@ -125,6 +125,7 @@ def _as_rows(X: Any) -> Any:
         starts = np.zeros(len(rows) + 1, np.int64)
         np.cumsum([len(row) for row in rows], out=starts[1:])
         return Strings(as_bytes(b"".join(rows)), starts)
+    check_texts(X)
     X = np.asarray(X)
     if X.ndim != 2:
         raise DataError(f"X has shape {X.shape}; expected rows and columns")
@@ -138,6 +139,15 @@ def texts_of(X: Any) -> list[str | bytes]:
             return []
         X = np.asarray(X).tolist()
     return list(X) if all(isinstance(row, str | bytes) for row in X) else []
+
+
+def check_texts(X: Any) -> None:
+    """Name a row that is no text among rows that are."""
+    if not isinstance(X, (list, tuple)) and getattr(X, "ndim", 0) != 1:
+        return
+    for i, row in enumerate(X) if len(X) and isinstance(X[0], str | bytes) else ():
+        if not isinstance(row, str | bytes):
+            raise DataError(f"X[{i}] is {row!r}; expected a text in every row")
 
 
 def _slice(X: Any, begin: int, end: int) -> Any:
