@@ -1,6 +1,7 @@
 """Ranking, ordinal regression and measures beside their peers.
 
-    python -m benchmarks.ranking [--data DIR] [--repeat 3] [--quick] [roc f1 real mq2008 ordinal]
+    python -m benchmarks.ranking [--data DIR] [--repeat 3] [--quick]
+        [roc f1 kernels real mq2008 ordinal]
 
 The data folder holds a9a, a9a.t, covtype and mq2008.S1 .. S5 as svmlight text (.svm, or .svm.xz),
 and ordinal/*.csv. LightGBM and mord are used where they are installed; without mord the
@@ -27,7 +28,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import f1_score, roc_auc_score
 
-from benchmarks import ranking_peers, svm_perf
+from benchmarks import ranking_kernels, ranking_peers, svm_perf
 from benchmarks.paths import RESULTS, data_folder
 from benchmarks.reports import measured_on, put, table
 from maxmargin import MeasureSVC, RankSVM, data
@@ -131,6 +132,17 @@ def f1(folder: Path, repeat: int, quick: bool) -> str:
     return table([*header, "test F1 %", "SVM-perf s"], rows)
 
 
+def kernels(folder: Path, repeat: int, quick: bool) -> str:
+    rows = []
+    for problem in ranking_kernels.PROBLEMS[: 1 if quick else None]:
+        X, y = binary(folder, problem.name)
+        test = binary(folder, f"{problem.name}.t", X.shape[1])
+        for measure in ranking_kernels.LOSS_OF:
+            found = ranking_kernels.runs(problem, measure, (X, y), test, fitted, repeat)
+            rows += [[problem.name, measure, *cells] for cells in found]
+    return table(["set", "measure", "by", "with", "seconds", "objective", "test %"], rows)
+
+
 # ---------------------------------------------------------------- a real-valued target
 
 
@@ -202,6 +214,11 @@ SECTIONS = {
         "F1 beside SVM-perf, its -c 20",
         f1,
         "Rows in random order, the first quarter, half and all of them, with the same C n.",
+    ),
+    "kernels": Section(
+        "ROC area and F1 with a Gaussian kernel beside SVM-perf",
+        kernels,
+        ranking_kernels.NOTE,
     ),
     "real": Section(
         "A real-valued target: covtype's elevation from the other features",

@@ -31,13 +31,21 @@ def is_there() -> bool:
     return all(shutil.which(name) for name in ("svm_perf_learn", "svm_perf_classify"))
 
 
-def learn(X, y: np.ndarray, c: float, options: list[str], asked: list) -> Answer:
-    """Trains on rows X with labels 0 and 1 and ``-c c``, and scores the rows asked about."""
+def learn(
+    X, y: np.ndarray, c: float, options: list[str], asked: list, limit: float | None = None
+) -> Answer | None:
+    """Trains on rows X with labels 0 and 1 and ``-c c``, and scores the rows asked about.
+
+    None if training takes more than `limit` seconds.
+    """
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         save(X, y, folder / "train")
         command = ["svm_perf_learn", "-c", str(c), *options, "--b", "0"]
-        said = run([*command, str(folder / "train"), str(folder / "model")])
+        try:
+            said = run([*command, str(folder / "train"), str(folder / "model")], limit)
+        except subprocess.TimeoutExpired:
+            return None
         scores = []
         for rows in asked:
             save(rows, np.ones(rows.shape[0]), folder / "rows")
@@ -58,8 +66,8 @@ def save(X, y: np.ndarray, path: Path) -> None:
     data.save(data.Dataset(X, np.where(y > 0, 1.0, -1.0)), path, format="svmlight")
 
 
-def run(command: list[str]) -> str:
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+def run(command: list[str], limit: float | None = None) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=limit).stdout
 
 
 def number(said: str, before: str) -> float:

@@ -17,10 +17,22 @@ def test_roc_and_f1_run_on_small_files(tmp_path):
     data.save(data.Dataset(X[200:], y[200:]), tmp_path / "a9a.t.svm")
     out = tmp_path / "report.md"
     ranking.main(
-        ["roc", "f1", "--quick", "--repeat", "1", "--data", str(tmp_path), "--out", str(out)]
+        [
+            "roc",
+            "f1",
+            "kernels",
+            "--quick",
+            "--repeat",
+            "1",
+            "--data",
+            str(tmp_path),
+            "--out",
+            str(out),
+        ]
     )
     text = out.read_text()
     assert "| a9a | maxmargin | tol 0.001 |" in text and "| a9a | 200 |" in text
+    assert "| a9a | f1 | maxmargin | 50 vectors |" in text
     assert str(tmp_path) not in text
     with pytest.raises(SystemExit):
         ranking.main(["unknown", "--data", str(tmp_path)])
