@@ -216,8 +216,8 @@ def test_a_missed_tolerance_is_said_once(run, graded, kind):
 @pytest.mark.parametrize(
     "args, message",
     [
-        (["--measure", "f1"], "--measure is for --kind measure"),
-        (["--kind", "rank", "--measure", "f1"], "--measure is for --kind measure"),
+        (["--measure", "f1"], "--measure is for --kind sparse-kernel or measure"),
+        (["--kind", "rank", "--measure", "f1"], "--measure is for --kind sparse-kernel or measure"),
         (["--kind", "rank", "-B", "2"], "--bias is for --kind linear"),
         (["--kind", "rank", "-w1", "2"], "--class-weight"),
         (["--kind", "ordinal", "--seed", "1"], "--seed is for --kind linear"),

@@ -59,3 +59,27 @@ def test_both_distances_are_said_in_percent_of_the_best(folder, run, run_json):
     ours = run_json("train", *options, "m4")["certificate"]
     assert ours["primal"] <= exact["primal"] * (1 + 1.06 * float(found[1]) / 100)
     assert ours["primal"] > exact["primal"] * 1.001
+
+
+def test_measures_are_losses_too(run, run_json, folder):
+    from maxmargin import SparseKernelSVC, data
+
+    train = data.open("two.svm")
+    options = ("--kind", "sparse-kernel", "-k", "8", "--gamma", "0.3")
+    for measure, more in (("f1", {}), ("precision_at_k", {"k": 20}), ("fbeta", {"beta": 2.0})):
+        typed = [word for name, value in more.items() for word in (f"--{name}", str(value))]
+        told = run_json("train", *options, "--measure", measure, *typed, "two.svm", "m")
+        alike = SparseKernelSVC(8, gamma=0.3, loss=measure, **more).fit(train.X, train.y)
+        assert told["certificate"]["primal"] == pytest.approx(alike.certificate_.primal)
+    search = ("--kind", "sparse-kernel", "-k", "8", "--measure", "roc_auc", "--Cs", "0.1,1")
+    told = run_json("cv", *search, "-v", "3", "two.svm")
+    assert told["scoring"] == "roc_auc"
+    for typed, sentence in (
+        (["--k", "3"], "--k is for measures: name one by --measure"),
+        (["--measure", "f1", "--k", "3"], "--k is for --measure precision_at_k or recall_at_k"),
+        (["--measure", "f1", "--loss", "hinge"], "--loss is a sum over rows"),
+    ):
+        outcome = run("train", *options, *typed, "two.svm", "m")
+        assert outcome.exit_code == 2 and sentence in " ".join(
+            outcome.stderr.replace("│", " ").split()
+        )

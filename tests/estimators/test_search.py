@@ -152,6 +152,20 @@ def test_a_fold_without_positives_is_refused(two):
         MeasureSVCCV("roc_auc", CS, cv=halves).fit(X, y)
 
 
+def test_the_search_for_a_ranking_costs_less_than_three_fits_of_each_C():
+    """Five folds and the last fit, each begun with the planes of the C before; in iterations."""
+    rng = np.random.default_rng(2)
+    X, qid, Cs = rng.normal(size=(1200, 20)), np.arange(1200) // 10, np.geomspace(1e-4, 1e4, 6)
+    score = X @ np.array([1.0, 0.4, 0.4, 0.4, *[0.0] * 16]) + rng.normal(size=1200)
+    y = np.clip(np.round(score + 1), 0, 3).astype(int)
+    alone, together = [], []
+    for C in Cs:
+        RankSVM(C, callback=lambda seen: alone.append(seen.iteration > 0)).fit(X, y, qid=qid)
+    search = RankSVMCV(Cs, widen=False, callback=lambda seen: together.append(seen.iteration > 0))
+    search.fit(X, y, qid=qid)
+    assert sum(together) < 3 * sum(alone)
+
+
 def test_a_fold_without_training_rows_is_named(two):
     X, y = two
     with pytest.raises(ValueError, match="fold 1 cannot be trained: it has no training rows"):

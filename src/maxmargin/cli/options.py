@@ -183,5 +183,5 @@ REPORT = Option(
 FORCE = Option(
     "--force", "Write over any file, whatever it holds.", bool, False, group=OUTPUT, rare=True
 )
-QUIET = Option("-q --quiet", "No progress and no summary.", bool, False, group=OUTPUT)
+QUIET = Option("-q --quiet", "No progress and no summary.", bool, False, group=OUTPUT, rare=True)
 JSON = Option("--json", "Print one JSON object to stdout.", bool, False, group=OUTPUT)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from maxmargin.training.tasks import Task
 
 
-PROBABILISTIC = ("linear", "stream")  # with the right loss
+PROBABILISTIC = ("linear", "sparse-kernel", "stream")  # with the right loss
 
 
 def search_along_C(

@@ -127,6 +127,13 @@ STREAMED = (
     *(MEMORY, TEXT, BIAS),
 )
 
+FOR_MEASURE = (
+    Option("--measure", "What to train for:", choices=MEASURES, said="f1; with a kernel the hinge"),
+    Option("--k", "Measures at k: how many rows, or a share below 1.", float, metavar="K"),
+    Option("--pos-label", "The positive class.", metavar="LABEL", said="the last by order"),
+    Option("--beta", "fbeta: recall against precision.", float, metavar="B", said="1"),
+)
+
 _ENTRIES = (
     Kind(
         "linear",
@@ -169,7 +176,10 @@ _ENTRIES = (
         "sparse-kernel",
         "kernel machines of few basis vectors",
         ("shuttle.svm -k 200", "at most 200 kernel values for a prediction"),
-        (*(*ON_BASIS, *KERNEL_OPTIONS, CLASS_WEIGHT, PROBABILITIES, SEED, GAMMAS),),
+        (
+            *(*ON_BASIS, *KERNEL_OPTIONS, LOSS, *FOR_MEASURE),
+            *(CLASS_WEIGHT, PROBABILITIES, SEED, GAMMAS),
+        ),
     ),
     Kind(
         "rank",
@@ -190,12 +200,8 @@ _ENTRIES = (
         "classes, trained for F1, ROC area or another measure",
         ("fraud.csv --target fraud --measure roc_auc", "the ROC area itself is optimised"),
         (
-            Option("--measure", "What to train for:", default="f1", choices=MEASURES),
-            Option("--k", "Measures at k: how many rows, or a share below 1.", float, metavar="K"),
             Option("--ks", "Values of k to try.", metavar="LIST", read=numbers("--ks")),
-            Option("--pos-label", "The positive class.", metavar="LABEL", said="the last by order"),
-            Option("--beta", "fbeta: recall against precision.", float, metavar="B", said="1"),
-            *(SOLVER, BIAS, CLASS_WEIGHT, FROM_DISK, *ON_THE_FLY),
+            *(*FOR_MEASURE, SOLVER, BIAS, CLASS_WEIGHT, FROM_DISK, *ON_THE_FLY),
         ),
         CUTTING_PLANES,
     ),

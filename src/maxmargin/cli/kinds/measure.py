@@ -29,9 +29,9 @@ def plan(choices: Choices, callback: Callback | None) -> Any:
 
 def check_measure(choices: Choices) -> None:
     """Refuse options of one measure beside another."""
-    from maxmargin.training.scores import AT_K, OF_ORDER
+    from maxmargin.training.scores import AT_K, OF_ORDER, Measure
 
-    measure = choices.measure
+    measure = choices.measure or Measure.name
     if choices.k is not None and measure not in AT_K:
         raise typer.BadParameter(f"--k is for --measure {' or '.join(AT_K)}; this is {measure}")
     ks = getattr(choices, "ks", None)
@@ -57,7 +57,7 @@ def measure_of(choices: Choices) -> Any:
     k = choices.k
     beta = 1.0 if choices.beta is None else choices.beta
     k = int(k) if k is not None and k == int(k) else k
-    return Measure(choices.measure, beta, k, choices.pos_label)
+    return Measure(choices.measure or Measure.name, beta, k, choices.pos_label)
 
 
 def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:

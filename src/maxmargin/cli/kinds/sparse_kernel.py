@@ -9,6 +9,8 @@ import typer
 from maxmargin.cli.fitting import Found, Grid, classes_of
 from maxmargin.cli.kinds.kernel import check_kernel
 from maxmargin.cli.kinds.linear import evaluate, predict
+from maxmargin.cli.kinds.measure import check_measure, measure_of
+from maxmargin.cli.options import spelled
 from maxmargin.cli.searching import search_along_C
 
 if TYPE_CHECKING:
@@ -25,7 +27,24 @@ def plan(choices: Choices, callback: Callback | None) -> Any:
 
     check_kernel(choices)
     wanted = getattr(choices, "probabilities", False)
-    return choices.plan(SparseKernelPlan, callback, probability=wanted)
+    return choices.plan(SparseKernelPlan, callback, probability=wanted, **for_measure(choices))
+
+
+def for_measure(choices: Choices) -> dict[str, Any]:
+    """The loss of a measure and its parameters, if one was asked for."""
+    if choices.measure is None:
+        alone = [name for name in ("k", "beta", "pos_label") if name in choices.typed]
+        if alone:
+            raise typer.BadParameter(f"{spelled(alone[0])} is for measures: name one by --measure")
+        return {}
+    if choices.loss is not None:
+        raise typer.BadParameter(
+            f"--loss is a sum over rows and --measure {choices.measure} looks at all of them: "
+            "give one"
+        )
+    check_measure(choices)
+    measure = measure_of(choices)
+    return {"loss": measure.name, "beta": measure.beta, "k": measure.k}
 
 
 def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
