@@ -124,6 +124,23 @@ def test_dtype_can_be_changed_on_the_way(path):
         data.write_store(data.ArraySource(X * 1e300, y), path, dtype="float32")
 
 
+@pytest.mark.parametrize("share, kind", [(0.9, "dense"), (0.3, "csr")])
+def test_text_is_written_in_the_form_that_takes_fewer_bytes(tmp_path, path, share, kind):
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(400, 8)) * (rng.random((400, 8)) < share)).astype(np.float32)
+    X[0] = 1.0
+    given = data.Dataset(X, np.arange(400.0), qid=np.arange(400) // 7)
+    data.save(given, tmp_path / "rows.svm")
+    data.write_store(data.open_source(tmp_path / "rows.svm"), path, block_bytes=1 << 12)
+    store = data.open_source(path)
+    assert store.kind == kind
+    found, y, weight, qid = whole(store)
+    np.testing.assert_array_equal(found, X)
+    np.testing.assert_array_equal(y, given.y)
+    np.testing.assert_array_equal(qid, given.qid)
+    assert weight is None
+
+
 @pytest.mark.parametrize("pieces", [1, 7])
 def test_shuffling_keeps_every_row_and_depends_on_the_seed_alone(path, monkeypatch, pieces):
     from maxmargin.data.store import shuffling

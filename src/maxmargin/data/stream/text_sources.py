@@ -126,7 +126,7 @@ class SvmlightSource(TextSource):
             _core.read_svmlight_float32 if dtype == np.float32 else _core.read_svmlight_float64
         )
         self._has_qid: bool | None = None
-        self.d = 0
+        self.d = self.scanned_entries = 0
         self.width = self._scan(np.dtype(dtype).itemsize)
         self._check_some()
 
@@ -137,6 +137,7 @@ class SvmlightSource(TextSource):
             for text in texts:
                 rows, entries, lines, least, index_end = _core.scan_svmlight(text, pool)
                 self.n += rows
+                self.scanned_entries += entries
                 self._lines.append(lines)
                 width = width.with_other(Width(least, index_end))
                 size = entries * (value_bytes + 4) + 20 * rows + len(text)
