@@ -136,7 +136,10 @@ def kernels(folder: Path, repeat: int, quick: bool) -> str:
     rows = []
     for problem in ranking_kernels.PROBLEMS[: 1 if quick else None]:
         X, y = binary(folder, problem.name)
-        test = binary(folder, f"{problem.name}.t", X.shape[1])
+        X_test, y_test = binary(folder, f"{problem.name}.t", X.shape[1])
+        if problem.dense:
+            X, X_test = X.toarray(), X_test.toarray()
+        test = X_test, y_test
         for measure in ranking_kernels.LOSS_OF:
             found = ranking_kernels.runs(problem, measure, (X, y), test, fitted, repeat)
             rows += [[problem.name, measure, *cells] for cells in found]
