@@ -362,7 +362,7 @@ def test_nan_labels_and_weights_are_refused(binary):
         (np.ones((4, 2)), [0.1, 0.2, 0.3, 0.4], "[Uu]nknown label type|continuous"),
         (np.ones((4, 2)), [[1, 3], [2, 1], [1, 3], [2, 1]], "1d|shape|label"),
         (np.ones((4, 2)), None, "y"),
-        (np.array([["a", "b"]] * 4), [1, 2, 1, 2], "float|numeric"),
+        (np.array([["a", "b"]] * 4), [1, 2, 1, 2], "texts in a matrix of 2 columns"),
         (np.ones((4, 2), dtype=complex), [1, 2, 1, 2], "[Cc]omplex"),
     ],
     ids=[
