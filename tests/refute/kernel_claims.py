@@ -93,8 +93,8 @@ def cell_claims(problem: Problem, estimator: Any) -> Iterator[Claim]:
     for number, (cell, certificate) in enumerate(zip(model.cells, estimator.certificates_)):
         rows = np.flatnonzero(where == number)
         kept = rows[np.isin(codes[rows], np.unique(codes[rows][weight[rows] > 0]))]
-        one = replace(problem.only(kept), weight=weight[kept])
-        one.options.pop("class_weight", None)
+        options = {k: v for k, v in problem.options.items() if k != "class_weight"}
+        one = replace(problem.only(kept), weight=weight[kept], options=options)
         yield cell_claim(one, codes[kept], cell, certificate)
 
 
