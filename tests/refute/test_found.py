@@ -47,6 +47,7 @@ def test_features_that_are_infinite_in_float32_refute_nothing_but_weights_on_the
         assert verdict.outcome == "refused" or seconds < 1
 
 
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 def test_a_claim_about_infinite_features_is_refuted_where_they_have_weight():
     X = np.array([[1.0, np.inf], [2.0, np.inf]])
     y, cost = np.array([-1, 1]), long([1, 1])
