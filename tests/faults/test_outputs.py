@@ -192,6 +192,28 @@ def test_a_thread_that_cannot_start_is_one_sentence(folder, options, monkeypatch
     assert (folder / "old.model").read_bytes() == whole
 
 
+def test_a_blas_that_interrupts_for_want_of_threads_is_no_ctrl_c(folder, monkeypatch):
+    from typer.testing import CliRunner
+
+    from maxmargin.cli import main
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    def refuse(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("maxmargin.cli.rows.read_labelled", interrupt)
+    for start, said in (
+        (threading.Thread.start, "interrupted; nothing"),
+        (refuse, "no more thread"),
+    ):
+        monkeypatch.setattr(threading.Thread, "start", start)
+        outcome = CliRunner().invoke(main.app, ["train", "rows.svm", "new.model"])
+        assert outcome.exit_code == 1
+        assert said in outcome.stderr
+
+
 # ---------------------------------------------------------------- before there are commands
 
 

@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 failed (one sentence on stderr), 2 wrong usage.
 from __future__ import annotations
 
 import sys
+import threading
 from typing import Annotated, Any
 
 import typer
@@ -43,7 +44,8 @@ class Commands(TyperGroup):
         except BrokenPipeError:
             raise  # the reader of our output left: nobody to tell
         except KeyboardInterrupt:
-            fail("interrupted; nothing was written")
+            # A BLAS that is loaded late interrupts the process where it cannot start its threads.
+            fail("interrupted; nothing was written" if _can_start_a_thread() else NO_THREAD)
         except UsageError as error:
             said = error.format_message()  # it quotes what was typed
             if said == printable(said):
@@ -58,6 +60,14 @@ class Commands(TyperGroup):
             if "start new thread" not in str(error):
                 raise
             fail(NO_THREAD)
+
+
+def _can_start_a_thread() -> bool:
+    try:
+        threading.Thread(target=int).start()
+    except RuntimeError:
+        return False
+    return True
 
 
 app = typer.Typer(
