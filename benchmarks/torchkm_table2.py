@@ -17,9 +17,10 @@ What is compared, at every lambda and evaluated here in float64, whoever found t
 
 TorchKM's f has an offset b that costs nothing. So ours has one too: `OFFSET` of KernelSVC, which
 costs lambda b^2 / OFFSET^2, and for every f, whoever found it, the best b is taken, which a sort
-finds. Ours are those of a path over the grid by the rule and the tolerance of the search. The bound is the certified one of our problem less that cost: no f does better whose offset
-is no larger. Seconds are those of the whole search with its last fit. TorchKM runs where it is
-installed (`pip install torchkm`), on the CPU with as many threads.
+finds. Ours are those of a path over the grid by the rule and the tolerance of the search. The bound
+is the certified one of our problem less that cost: no f does better whose offset is no larger.
+Seconds are those of the whole search with its last fit. TorchKM runs where it is installed (`pip
+install torchkm`), on the CPU with as many threads.
 """
 
 from __future__ import annotations
