@@ -154,7 +154,9 @@ class Chunking:
         others = np.setdiff1d(seen, used, assume_unique=True)
         margin = self.margins(others)
         inside = min(int(np.count_nonzero(margin < 1)), MANY * len(used))
-        count = min(len(others), max(ADDED, len(used), inside, len(seen) // ADDED_SHARE))
+        room = int(MOST * len(self.part)) - len(used)
+        more = min(max(ADDED, len(used), len(seen) // ADDED_SHARE), room)
+        count = min(len(others), max(inside, more))
         return np.sort(np.concatenate([used, self.nearest(others, count)]))
 
     def nearest(self, points: np.ndarray, count: int) -> np.ndarray:
