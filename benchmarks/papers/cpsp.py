@@ -28,7 +28,7 @@ from maxmargin.solvers.subspace.span import Subspace
 from maxmargin.solvers.subspace.subspace_pursuit import extend_basis
 
 BASES = {"CPSP": "free", "CPSP(tr)": "training", "Nystroem": "nystroem", "IncChol": "cholesky"}
-NAMES = {"a9a": "adult", "ijcnn1": "ijcnn"}
+SETS_OF_TABLE_2 = (("adult", None), ("ocr0", 10_000), ("ijcnn", 10_000))
 
 
 def thinned(split: tasks.Split, most: int | None) -> tasks.Split:
@@ -162,38 +162,45 @@ def against_k(given: Given) -> Found:
     )
 
 
+def smallest(split: tasks.Split, task: tasks.Task, sizes: tuple[int, ...]) -> list[list]:
+    """Of each basis: the smallest size within half a point of the exact machine, and its time."""
+    machine, spent = exact(split, task.C, task.gamma)
+    target = tasks.score(machine, split.X_test, split.y_test) - 0.5
+    rows: list[list] = []
+    for label, basis in BASES.items():
+        found = f"> {sizes[-1]}"
+        for k in sizes:
+            began = time.process_time()
+            fit = SparseKernelSVC(k, task.C, gamma=task.gamma, basis=basis, random_state=0)
+            fit.fit(split.X, split.y)
+            seconds = time.process_time() - began
+            if tasks.score(fit, split.X_test, split.y_test) >= target:
+                found = str(k)
+                break
+        rows.append([label, found, seconds])
+    return [*rows, ["exact", str(len(machine.support_)), spent]]
+
+
 @item(
     "cpsp",
     "Table 2",
-    "the smallest k within 0.5 points of exact is 10 (ADULT) to 500, and training takes less time than the exact machine.",
-    "Sizes up to 200 are tried here; `benchmarks.sparse_kernel` has all five sets to k = 1000.",
-    ("a9a",),
+    "the smallest k within 0.5 points of exact is 10 (ADULT), 20 (OCR0) and 500 (IJCNN), a tenth to a fifth of what others need, and training takes less time than the exact machine.",
+    "All rows of ADULT, 10 000 of OCR0 and IJCNN, sizes up to 500, C and gamma of the exact machine; `benchmarks.sparse_kernel` has all five sets to k = 1000.",
+    ("a9a", "ijcnn1", "mnist"),
 )
 def table_2(given: Given) -> Found:
-    task = tasks.TASKS["adult"]
-    split = thinned(task.load(given.folder), given.pick(6000, None))
-    machine, spent = exact(split, task.C, task.gamma)
-    target = tasks.score(machine, split.X_test, split.y_test) - 0.5
-    rows = []
-    for label, basis in BASES.items():
-        smallest, seconds = "> 200", float("nan")
-        for k in (10, 20, 50, 100, 200):
-            began = time.process_time()
-            fit = SparseKernelSVC(k, task.C, gamma=task.gamma, basis=basis, random_state=0).fit(
-                split.X, split.y
-            )
-            seconds = time.process_time() - began
-            if tasks.score(fit, split.X_test, split.y_test) >= target:
-                smallest = str(k)
-                break
-        rows.append([label, smallest, seconds])
-    rows.append(["exact", str(len(machine.support_)), spent])
-    first = rows[0][1]
-    return Found(
-        f"CPSP needs k = {first} on ADULT (the paper: 10) and {rows[0][2]:.2g} s of CPU, the exact machine {spent:.2g} s.",
-        HOLDS if first in ("10", "20") else DIFFERS,
-        [Table("ADULT", ["machine", "smallest k", "CPU seconds"], rows)],
+    tables = []
+    for name, rows in given.pick((("adult", 6000),), SETS_OF_TABLE_2):
+        task = tasks.TASKS[name]
+        split = thinned(task.load(given.folder), rows)
+        title = f"{task.title.split(' ')[0]}, {len(split.y)} rows"
+        found = smallest(split, task, given.pick((10, 20, 50, 100), (10, 20, 50, 100, 200, 500)))
+        tables.append(Table(title, ["machine", "smallest k", "CPU seconds"], found))
+    said = "; ".join(
+        f"{one.caption}: k = {one.rows[0][1]}, {one.rows[0][2]:.2g} s of CPU, the exact machine {one.rows[-1][1]} vectors, {one.rows[-1][2]:.2g} s"
+        for one in tables
     )
+    return Found(f"{said}.", HOLDS if tables[0].rows[0][1] in ("10", "20") else DIFFERS, tables)
 
 
 @item(

@@ -33,6 +33,7 @@ from maxmargin.solvers.linear import bundle as solver
 
 SETS = ("a9a", "ijcnn1", "covtype", "imdb")
 GRID = (0.001, 0.01, 0.1, 1.0, 10.0)
+SMALL_C = 0.001  # of Figure 2
 
 
 class WatchedRows(ArrayRows):
@@ -173,29 +174,29 @@ def descent(X, y, C: float, method: str, most: float) -> tuple[list[float], list
     "ocas",
     "Figure 2",
     "OCAS reaches the lowest objective of all, on half of the sets from the very beginning: where C is large; plain SGD outcompetes even CPA.",
-    "CPU seconds of one thread; OCAS and CPA run to a gap of 1e-6 or 20 s. SGD (scikit-learn's) is run anew for each number of epochs, and passes over the data in single precision of its own.",
+    "A small C and 1, every set. CPU seconds of one thread; OCAS and CPA run to a gap of 1e-6 or 20 s. SGD (scikit-learn's) is run anew for each number of epochs, and passes over the data in single precision of its own.",
     ("a9a", "ijcnn1", "covtype", "imdb"),
 )
 def figure_2(given: Given) -> Found:
-    rows, curves, C = [], [], 1.0
-    for name in given.pick(("covtype",), SETS):
+    rows, curves = [], []
+    for name, C in itertools.product(given.pick(("covtype",), SETS), (SMALL_C, 1.0)):
         X, y = given.load(name, given.pick(50_000, None))
         problem = Problem(X, y, C)
-        lines = {m.upper(): descent(X, y, C, m, given.pick(10, 20)) for m in ("ocas", "cpa")}
+        lines = {m.upper(): descent(X, y, C, m, given.pick(5, 20)) for m in ("ocas", "cpa")}
         runs = [sgd(X, y, C, epochs) for epochs in (1, 2, 5, 10, 20, 50)]
         lines["SGD"] = ([seconds for _, seconds in runs], [problem.primal(w) for w, _ in runs])
         ahead = [at(lines["SGD"], seconds) > value for seconds, value in zip(*lines["OCAS"])]
         share = sum(ahead) / len(ahead)
-        rows.append([name, *(min(values) for _, values in lines.values()), 100 * share])
+        rows.append([name, C, *(min(values) for _, values in lines.values()), 100 * share])
         curves.append(Curves(f"{name}, C = {C:g}", "CPU seconds", "objective", lines, "xy"))
-    first = sum(row[1] <= min(row[1:4]) * (1 + 1e-6) for row in rows)
+    first = sum(row[2] <= min(row[2:5]) * (1 + 1e-6) for row in rows)
     return Found(
-        f"OCAS reaches the lowest objective on {first} of {len(rows)} sets.",
+        f"OCAS reaches the lowest objective in {first} of {len(rows)} cases.",
         graded(first, len(rows)),
         [
             Table(
                 "Lowest objective, and the share of OCAS's iterations that are below SGD at that time",
-                ["set", *lines, "OCAS below SGD, %"],
+                ["set", "C", *lines, "OCAS below SGD, %"],
                 rows,
             )
         ],

@@ -15,6 +15,7 @@ from benchmarks.papers import (  # noqa: F401  they list items
     streamsvm,
     streamsvm_more,
     svm_perf,
+    svm_perf_more,
 )
 
 

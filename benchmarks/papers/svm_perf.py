@@ -20,7 +20,6 @@ from benchmarks.papers.items import (
     Found,
     Given,
     Table,
-    absent,
     exponent,
     item,
 )
@@ -274,11 +273,3 @@ def lemma_2(given: Given) -> Found:
         HOLDS if within else FAILS,
         [Table("Constraints", ["set", "n C", "epsilon", "Lemma 2", "seen"], rows)],
     )
-
-
-absent(
-    "svm-perf",
-    "SVM-light's scaling",
-    "SVM-light's time grows faster than linearly with n.",
-    "SVM-light is for research use only and is not installed by anything here.",
-)

@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from benchmarks.papers import findings, items, judges, pages
+from benchmarks.papers import findings, items, judges, judges_no_offset, pages
 from benchmarks.papers.boxes import BOXES
 from benchmarks.papers.contents import CONTENTS
 from benchmarks.papers.items import HOLDS, Curves, Found, Given, Item, Table
@@ -223,10 +223,40 @@ def test_findings_are_judged_by_the_kept_numbers(paper):
 
 def test_a_finding_fails_where_the_numbers_say_so():
     table = Table("", ["set", "1D", "7", "16"], [["a", 100, 50, 90], ["b", 100, 40, 130]])
-    assert judges.all_pairs_beat_one(Found("", HOLDS, [table]))[0] == items.FAILS
+    assert judges_no_offset.all_pairs_beat_one(Found("", HOLDS, [table]))[0] == items.FAILS
     table.rows[1][3] = 105
-    assert judges.all_pairs_beat_one(Found("", HOLDS, [table]))[0] == items.DIFFERS
+    assert judges_no_offset.all_pairs_beat_one(Found("", HOLDS, [table]))[0] == items.DIFFERS
     table.rows[1][3] = 95
-    assert judges.all_pairs_beat_one(Found("", HOLDS, [table]))[0] == HOLDS
+    assert judges_no_offset.all_pairs_beat_one(Found("", HOLDS, [table]))[0] == HOLDS
     assert items.graded(3, 3) == HOLDS and items.graded(2, 4) == items.DIFFERS
     assert items.graded(1, 3) == items.FAILS
+
+
+def test_a_size_that_was_not_enough_counts_as_at_least_so_much():
+    rows = [["CPSP", "10", 1.0], ["CPSP(tr)", "> 50", 9.0], ["Nystroem", "50", 2.0]]
+    rows += [["IncChol", "50", 3.0], ["exact", "700", 4.0]]
+    found = Found("", HOLDS, [Table("ADULT, 1000 rows", ["machine", "k", "s"], rows)])
+    assert judges.rivals_need_more(found)[0] == HOLDS
+    assert "CPSP(tr) over 5" in judges.rivals_need_more(found)[1]
+    assert judges.among_the_fastest(found)[0] == judges.trains_faster(found)[0] == HOLDS
+    assert "70 times" in judges.predicts_faster(found)[1]
+    rows[0][2] = 5.0
+    assert judges.trains_faster(found)[0] == judges.among_the_fastest(found)[0] == items.FAILS
+
+
+def test_what_was_not_reached_was_not_reached_before_a_pass():
+    header = ["set", "cached loops", "block minimisation", "selective", "reading once"]
+    rows = [["ocr-like", 1.0, "not reached", 3.0, 2.0], ["kddb-like", "not reached", 1.0, 1.0, 2.0]]
+    found = Found("", HOLDS, [Table("", header, rows)])
+    assert judges.done_before_a_pass(found)[0] == items.DIFFERS
+    assert judges.ties_on_kddb(found)[0] == items.FAILS
+
+
+def test_what_many_threads_do_not_speed_up_is_told_apart():
+    header = ["threads", "in all", "products", "line search", "loss", "reduced QP"]
+    rows = [[1, 10.0, 8.0, 1.0, 0.5, 0.5], [2, 6.0, 4.2, 1.0, 0.3, 0.5]]
+    found = Found("", HOLDS, [Table("", header, rows)])
+    assert judges.products_share_out(found)[0] == judges.search_does_not(found)[0] == HOLDS
+    assert judges.reduced_problem_is_cheap(found) == (HOLDS, "5 % of the time of one thread")
+    rows[1][3] = 0.55
+    assert judges.search_does_not(found)[0] == items.DIFFERS
