@@ -15,8 +15,10 @@ _clients: list[Any] = []
 def client() -> Any:
     """The client of a cluster in this process, started when it is first asked for."""
     if not _clients:
+        import dask
         from distributed import Client
 
+        dask.config.set({"distributed.scheduler.worker-ttl": None})  # a machine may sleep
         _clients.append(
             Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None)
         )
