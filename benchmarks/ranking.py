@@ -245,6 +245,7 @@ SECTIONS = {
 }
 
 
+FROM_DISK = "Rankings larger than their memory"  # by benchmarks.ranking_from_disk
 HEAD = [
     "# Ranking, ordinal regression, and training for a measure",
     "`python -m benchmarks.ranking`. Seconds are of a fit with the data in memory; those of "
@@ -274,7 +275,7 @@ def main(arguments: list[str] | None = None) -> None:
             text += f" Best of {options.repeat} fits."
         text += "\n\n" + measured_on(*PACKAGES)
         print(f"\n## {chosen.title}\n\n{text}", flush=True)
-        titles = [each.title for each in SECTIONS.values()]
+        titles = [*(each.title for each in SECTIONS.values()), FROM_DISK]
         put(options.out, HEAD, titles, {chosen.title: text})
 
 

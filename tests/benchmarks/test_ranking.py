@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks import ranking, ranking_peers
+from benchmarks import ranking, ranking_from_disk, ranking_peers
 from maxmargin import data
 
 
@@ -32,7 +32,7 @@ def test_roc_and_f1_run_on_small_files(tmp_path):
     )
     text = out.read_text()
     assert "| a9a | maxmargin | tol 0.001 |" in text and "| a9a | 200 |" in text
-    assert "| a9a | f1 | maxmargin | 50 vectors |" in text
+    assert "| a9a | f1 | maxmargin | 50 free vectors |" in text
     assert str(tmp_path) not in text
     with pytest.raises(SystemExit):
         ranking.main(["unknown", "--data", str(tmp_path)])
@@ -49,3 +49,20 @@ def test_the_all_threshold_reference_orders_labels(tmp_path):
     n, ranks, errors = ranking_peers.compare_ordinal(tmp_path / "set.csv")
     assert (n, ranks) == (400, 4)
     assert all(np.mean(error) < 0.6 for error in errors.values())
+
+
+def test_a_ranking_from_disk_has_the_objective_of_memory(tmp_path, monkeypatch):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(300, 4)).astype(np.float32)
+    y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 1)
+    data.save(data.Dataset(X, y, qid=np.arange(300) // 10), tmp_path / "mslr5k.svm")
+    out = tmp_path / "report.md"
+    typed = ["from_disk", "--data", str(tmp_path), "--gigabytes", "3e-5", "--C", "0.01"]
+    monkeypatch.setattr("sys.argv", [*typed, "--out", str(out)])
+    ranking_from_disk.main()
+    lines = [line.split(" | ") for line in out.read_text().splitlines()]
+    rows = {
+        line[0]: float(line[5]) for line in lines if line[0].startswith(("| text", "| row store"))
+    }
+    assert len(rows) == 3
+    assert rows["| row store, from disk"] == pytest.approx(rows["| text, in memory"], rel=1e-6)
