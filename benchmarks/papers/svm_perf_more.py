@@ -33,7 +33,7 @@ def decomposition(X, y, C: float) -> float:
 @item(
     "svm-perf",
     "Figure 1, decomposition",
-    "SVM-light's time grows like n^1.7, faster than linearly, and SVM-perf is orders of magnitude faster.",
+    "SVM-light's time grows faster than linearly with n, and SVM-perf is orders of magnitude faster.",
     "LIBSVM stands for SVM-light, which is for research only and not installed by anything here: both decompose the dual. It has an offset. n C is fixed.",
     ("a9a",),
 )
