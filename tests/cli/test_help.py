@@ -105,3 +105,11 @@ def test_shells_can_complete(run):
         timeout=300,
     )
     assert outcome.stdout.split() == [b"--kind"]
+
+
+def test_help_of_the_program_lists_its_commands_without_types(shown, run):
+    text = shown()
+    assert all(f"\n  {name} " in text for name in COMMANDS)
+    assert "<" not in text and "[" not in text
+    outcome = run()
+    assert outcome.exit_code == 2 and outcome.stderr == text

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+import maxmargin
+
 N = 60
 DISK = pytest.mark.parametrize("more", [(), ("--from-disk",)], ids=["memory", "disk"])
 
@@ -128,7 +130,7 @@ def test_info_names_what_is_wrong_with_a_table(run, write):
     rows[5] = ("Rome",)
     write(NAMES, rows)
     outcome = run("info", "p.csv")
-    assert outcome.exit_code == 1 and "p.csv:7: found 1 fields; expected 3" in outcome.stderr
+    assert outcome.exit_code == 1 and "p.csv:7: found 1 field; expected 3" in outcome.stderr
     assert not outcome.stdout
 
 
@@ -189,3 +191,99 @@ def test_classes_written_like_numbers_stay_as_they_are(run, write):
     write(("city", "area", "discount"), rows, ";")
     assert run("train", "p.csv", "m", "--target", "discount").exit_code == 0
     assert set(run("predict", "-q", "p.csv", "m").stdout.split("\n")) == {"10 %", "5 %", ""}
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "told"),
+    [
+        ("p.xlsx", b"PK\3\4....", "is an Excel workbook or a zip archive"),
+        ("p.xls", b"\xd0\xcf\x11\xe0....", "is a workbook of an old Excel; "),
+        ("p.json", b'[{"a": 1, "y": 2}, {"a": 3, "y": 4}]', "is JSON; "),
+        ("p.jsonl", b'{"a": 1, "y": 2}\n{"a": 3, "y": 4}\n', "is JSON; "),
+        ("p.csv", b"<!DOCTYPE html><p>404, not found</p>", "is a web page; "),
+        ("p.npy", b"\x93NUMPY\1\0v\0", "is an array of numpy; "),
+        ("p.pkl", b"\x80\4\x95....", "is a pickle; "),
+        ("p.tar", b"p.csv".ljust(257, b"\0") + b"ustar", "is a tar archive; "),
+    ],
+)
+def test_other_formats_are_called_by_their_names(run, tmp_path, name, start, told):
+    (tmp_path / name).write_bytes(start)
+    outcome = run("train", str(tmp_path / name), str(tmp_path / "m"))
+    assert outcome.exit_code == 1
+    assert told.replace("; ", "; expected svmlight text, CSV, Parquet") in outcome.stderr
+
+
+@pytest.mark.parametrize("first", ["sep=;", "# written by a tool\n# on a day"])
+def test_lines_before_the_table_are_named(run, write, tmp_path, first):
+    write(NAMES, people(), ";")
+    (tmp_path / "p.csv").write_text(first + "\n" + (tmp_path / "p.csv").read_text())
+    outcome = run("train", "p.csv", "m", "--target", "bought")
+    assert outcome.exit_code == 1
+    assert f"p.csv:1: found '{first.splitlines()[0]}', a" in outcome.stderr
+    assert "; delete it" in outcome.stderr
+
+
+@DISK
+def test_a_quote_that_is_never_closed_is_named_with_its_line(run, write, tmp_path, more):
+    """The rest of the file would be one label."""
+    rows = people()
+    rows[30] = ("Rome", "5", '"yes')
+    write(NAMES, rows)
+    outcome = run("train", "p.csv", "m", "--target", "bought", *more)
+    assert outcome.exit_code == 1 and not (tmp_path / "m").exists()
+    assert "p.csv:32: a quote is opened and never closed" in outcome.stderr
+
+
+def test_a_quote_that_swallows_fields_is_named_with_its_line(run, write):
+    write(NAMES, [*people(), ('"Rome', "5", "yes"), ("Oslo", "5", "no")])
+    said = run("train", "p.csv", "m", "--target", "bought").stderr
+    assert "p.csv:62: found 1 field; expected 3" in said
+    assert "close the quote that is opened on line 62" in said
+
+
+def test_lines_may_end_as_on_old_macs(run, write, tmp_path):
+    write(NAMES, people())
+    text = (tmp_path / "p.csv").read_text()
+    (tmp_path / "p.csv").write_text(text.replace("\n", "\r"), newline="")
+    outcome = run("train", "p.csv", "m", "--target", "bought")
+    assert f"{N} rows x 3 features, 2 classes" in outcome.stderr
+    said = run("train", "p.csv", "m", "--target", "bought", "--from-disk").stderr
+    assert "ends its lines in a carriage return" in said
+
+
+def test_a_table_of_one_column_is_no_svmlight_text(run, write):
+    write(("bought",), [("yes",), ("no",)])
+    said = run("train", "p.csv", "m", "--target", "bought").stderr
+    assert "found no feature column beside ['bought']; expected at least one" in said
+
+
+@DISK
+def test_times_of_the_day_are_seconds_and_the_same_from_every_library(run, write, more):
+    pandas = pytest.importorskip("pandas")
+    rows = [
+        (f"{j % 24:02}:{j % 60:02}:07", j % 7, "no" if j % 24 < 12 else "yes") for j in range(N)
+    ]
+    write(("left", "size", "late"), rows)
+    outcome = run("train", "p.csv", "m", "--target", "late", *more)
+    assert "left  date    1 feature  in seconds, minus" in outcome.stderr
+    model = maxmargin.load("m")
+    expected = model.decision_function("p.csv")
+    np.testing.assert_array_equal(model.decision_function(pandas.read_csv("p.csv")), expected)
+
+
+def test_numbers_written_otherwise_than_in_training_are_told_how(run, write):
+    write(NAMES, [(c, s.replace(".", ","), b) for c, s, b in people()], ";")
+    run("train", "p.csv", "m", "--target", "bought")
+    write(NAMES, people(), ";")
+    said = run("predict", "p.csv", "m").stderr
+    assert "expected a number written as 1.234,56; such values count as missing" in said
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate", "report"])
+def test_a_model_and_rows_in_the_wrong_order_are_told_the_right_one(run, write, command):
+    write(NAMES, people())
+    run("train", "p.csv", "m", "--target", "bought")
+    wrong = ("p.csv", "m") if command == "report" else ("m", "p.csv")
+    outcome = run(command, *wrong)
+    assert outcome.exit_code == 2
+    assert "m is a model, and p.csv is none; expected maxmargin" in outcome.stderr

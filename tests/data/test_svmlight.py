@@ -147,8 +147,11 @@ BAD = {
     "qid no number": ("1 qid:a 1:1\n", 1, "found 'qid:a'"),
     "qid absurd": ("1 qid:99999999999999999999 1:1\n", 1, "found 'qid:9999"),
     "bytes that are no text": (b"1 1:1\n\xff\xfe\x00 1:1\n", 2, r"found label '\xff\xfe\x00'"),
-    "old line ends": ("1 1:1\r1 1:1\r", 1, "found '1'"),
 }
+
+
+def test_lines_may_end_in_a_carriage_return_alone():
+    assert_same(read("1 1:1\r-1 2:1\r"), read("1 1:1\n-1 2:1\n"))
 
 
 @pytest.mark.parametrize("name", BAD)

@@ -9,6 +9,7 @@ import typer
 from maxmargin.cli import kinds, known, options
 from maxmargin.cli.console import print_json, print_table
 from maxmargin.cli.fitting import Evaluation, Table
+from maxmargin.cli.model_files import loaded
 from maxmargin.cli.options import Choices, Option
 from maxmargin.cli.progress import Messages
 
@@ -48,13 +49,12 @@ def evaluate(
     """
     from maxmargin.cli import rows
     from maxmargin.metrics.named import measures_of
-    from maxmargin.models import load_model
 
     wanted = [] if choices.measures is None else measures_of(choices.measures)
     (data, *_), model = rows.files_of(data, model, choices)
     if model is None:
         raise typer.BadParameter("name the MODEL after the rows")
-    kept = load_model(model)
+    kept = loaded(model, data, "evaluate TEST MODEL")
     messages, machine = Messages(), kinds.machine_of(kept)
     if choices.from_disk:
         kept, dataset = known.block_by_block(kept, data, choices, messages)

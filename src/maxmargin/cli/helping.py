@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import shutil
 import sys
 import textwrap
@@ -175,3 +176,21 @@ def _bold(words: str) -> str:
 
 def _dim(words: str) -> str:
     return typer.style(words, dim=True) if sys.stdout.isatty() else words
+
+
+def overview(group: Any, ctx: Any) -> str:
+    """Help of the program: its commands, a line each, and what it takes without one."""
+    lines = [
+        f"{_bold('Usage:')} {ctx.command_path} COMMAND ...",
+        *textwrap.wrap(group.help, _width()),
+    ]
+    lines.append(_bold("Commands:"))
+    for name in group.list_commands(ctx):
+        about = inspect.getdoc(group.commands[name].callback) or ""
+        sentence = re.split(r"(?<=\.)\s", about.split("\n\n")[0])[0]
+        lines += _entry(name, " ".join(sentence.split()))
+    lines.append(_bold("Options:"))
+    for option in group.get_params(ctx):
+        lines += _entry(", ".join(sorted(option.opts, key=len)), option.help or "")
+    lines.append(f"What a command takes: {ctx.command_path} COMMAND --help")
+    return "\n".join(lines) + "\n"

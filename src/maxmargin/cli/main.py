@@ -13,7 +13,19 @@ import typer
 from typer.core import TyperGroup
 
 from maxmargin import __version__
-from maxmargin.cli import convert, cv, demo, evaluate, export, info, predict, report, scale, train
+from maxmargin.cli import (
+    convert,
+    cv,
+    demo,
+    evaluate,
+    export,
+    helping,
+    info,
+    predict,
+    report,
+    scale,
+    train,
+)
 from maxmargin.cli.commands import declare
 from maxmargin.cli.console import fail, print_error, printable
 from maxmargin.cli.liblinear import understood
@@ -33,7 +45,13 @@ class Commands(TyperGroup):
     """Commands whose expected failures are a sentence, not a traceback."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args:
+            typer.echo(ctx.get_help(), err=True)
+            ctx.exit(2)
         return super().parse_args(ctx, understood(args, self._options))
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        formatter.write(helping.overview(self, ctx))
 
     def _options(self, command: str) -> set[str]:
         return {parameter.name for parameter in self.commands[command].params if parameter.name}
@@ -73,7 +91,6 @@ def _can_start_a_thread() -> bool:
 app = typer.Typer(
     cls=Commands,
     help="Large-margin learning that scales, every answer with a certificate of how good it is.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

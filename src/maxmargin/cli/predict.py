@@ -12,6 +12,7 @@ import typer
 
 from maxmargin.cli import fitting, kinds, options, outputs
 from maxmargin.cli.console import json_line, printable
+from maxmargin.cli.model_files import loaded
 from maxmargin.cli.options import OUTPUT, Choices, Option
 from maxmargin.cli.progress import Messages
 from maxmargin.cli.stages import Counting
@@ -55,10 +56,8 @@ def predict(
     choices: Choices,
 ) -> None:
     """Print the predicted label of every row, one per line; of a rank model, its score."""
-    from maxmargin.models import load_model
-
     out = _place(place, choices)
-    kept = load_model(model)
+    kept = loaded(model, data, "predict TEST MODEL")
     table = out.lower().endswith((".csv", ".parquet"))
     _check_options(kept, choices, table)
     check_probabilities(kept, model, choices)

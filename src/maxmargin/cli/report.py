@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from maxmargin.cli import options
+from maxmargin.cli.model_files import loaded
 from maxmargin.cli.options import Choices, Option
 from maxmargin.cli.outputs import Outputs
 from maxmargin.cli.progress import Messages
@@ -42,14 +43,13 @@ def report(
     The page is one HTML file that loads nothing from anywhere.
     """
     from maxmargin.cli import rows
-    from maxmargin.models import load_model
     from maxmargin.report import Subject, make_report
     from maxmargin.report.judging import judged
 
     name, messages = os.path.basename(model), Messages(choices.quiet)
     path = choices.output or name + ".html"
     check(Outputs([model] if data is None else [model, data], choices.force), path)
-    kept = load_model(model)
+    kept = loaded(model, data, "report MODEL [TEST]")
     if data is None:
         subject = Subject(kept, name=name)
     else:

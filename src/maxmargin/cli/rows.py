@@ -180,7 +180,7 @@ def shape_of(dataset: Dataset) -> tuple[int, int]:
 
 def told_shape(n: int, d: int) -> str:
     """The same for people; strings have as many features as a map makes of them."""
-    return f"{n} rows x {d} features" if d else f"{n} strings"
+    return f"{n} rows x {d} feature{'s' * (d > 1)}" if d else f"{n} strings"
 
 
 def bare(model: Any) -> Any:

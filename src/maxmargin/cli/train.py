@@ -97,10 +97,11 @@ class Run:
 
     def summary(self) -> str:
         """For people."""
-        n, d = self.shape
-        rows = f"{n} rows x {d} features" if d else f"{n} strings"
+        from maxmargin.cli.rows import told_shape
+
         return (
-            f"{rows}, {self.groups}, solver {self.model.solver}\n{self.model.certificate}\n"
+            f"{told_shape(*self.shape)}, {self.groups}, solver {self.model.solver}\n"
+            f"{self.model.certificate}\n"
             f"read {self.read_seconds:.2f} s, fit {self.fit_seconds:.2f} s"
         )
 

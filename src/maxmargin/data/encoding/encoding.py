@@ -182,7 +182,8 @@ class TableEncoding:
             check_type(column.name, type_of(values), words.place.name)
             with words.at(column.name, batch.first):
                 part = column.entries(values)
-            words.add(column.name, column.kind, values, part.words, batch.first)
+            if isinstance(column, NumberColumn):
+                words.add(column, values, part.words, batch.first)
             parts.append(part)
         widths = [column.width for column in self.columns]
         return rows_of(parts, widths, batch.rows, self.sparse, np.dtype(self.dtype))
@@ -277,7 +278,7 @@ def _stats(
             numbers, strange = readers[name].numbers(column)
             with words.at(name, batch.first):
                 stat.add(numbers)
-            words.add(name, kinds[name], column, strange, batch.first)
+            words.add(readers[name], column, strange, batch.first)
     words.warn()
     return stats
 

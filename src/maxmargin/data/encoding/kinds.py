@@ -10,10 +10,12 @@ import pyarrow as pa
 from maxmargin.data.encoding.numerals import WAYS, also_comma, number_written
 from maxmargin.data.encoding.values import (
     DATE_FORMATS,
+    TIME,
     TRUTH,
     distinct,
     is_date,
     is_number,
+    is_time,
     number_of,
     parse_dates,
 )
@@ -24,6 +26,7 @@ MOST_ALIKE = 0.9  # share of values that make a column of text one of numbers, o
 LONG = 2.0  # words a value has on average where mostly different values are text
 MOST_DISTINCT = 100_000  # different values that are told apart
 MOST_FORMATS = 3  # of dates in one column
+_TIME_AT = DATE_FORMATS.index(TIME)
 FEW_WORDS = 3  # among numbers they stand for missing ones ("unknown"), however often
 MANY_NUMBERS = 20  # different ones, beside which words are that
 
@@ -86,6 +89,7 @@ class Profile:
         fits = np.array([~np.isnan(parse_dates(some, format)) for format in DATE_FORMATS])
         if fits.any():
             only = (fits[None, :, :] & ~fits[:, None, :]) @ counts
+            only[_TIME_AT] = only[:, _TIME_AT] = 0  # seconds and days do not go together
             self.dates += only + np.diag(fits @ counts)
 
     def formats_of(self, kind: str) -> tuple[str, ...]:
@@ -110,6 +114,8 @@ class Profile:
 
     def formats(self) -> tuple[str, ...]:
         """The fewest formats, the most frequent first, in which all dates are written."""
+        if is_time(self.type):
+            return (TIME,)
         chosen = [int(np.argmax(np.diag(self.dates)))]
         while len(chosen) < MOST_FORMATS:
             gain = self.dates[chosen].min(axis=0)

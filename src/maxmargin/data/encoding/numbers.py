@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from maxmargin.data.encoding.entries import Entries
 from maxmargin.data.encoding.numerals import WAYS
-from maxmargin.data.encoding.values import as_days, as_numbers
+from maxmargin.data.encoding.values import TIME, as_days, as_numbers
 
 MOSTLY_ZERO = 0.5  # more than this share of zeros
 DIGITS = 6  # of centre and scale: so they do not depend on how the rows were cut into blocks
@@ -91,10 +91,15 @@ class NumberColumn:
         how = f"minus {self.centre:g}, " if self.centre else ""
         scaled = f"{how}divided by {self.scale:g}" if how or self.scale != 1 else "0 or 1"
         if self.kind == "date":
-            scaled = "in days, " + scaled
+            scaled = f"in {'seconds' if TIME in self.formats else 'days'}, {scaled}"
         elif self.formats:
             scaled = f"written as {self.formats[0]}, {scaled}"
         return "; ".join(filter(None, (scaled, missing)))
+
+    def expected(self) -> str:
+        """What a value should be, for messages."""
+        what = {"number": "a number", "date": "a date", "boolean": "true or false"}[self.kind]
+        return what + (f" written as {' or '.join(self.formats)}" if self.formats else "")
 
     def packed(self) -> dict[str, Any]:
         return {

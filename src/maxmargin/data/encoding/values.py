@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from maxmargin.data.formats.text_columns import is_text, text_column
 MISSING = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nat", "?"})
 TRUTH = {"true": 1.0, "false": 0.0}
 ISO = "ISO 8601"
+TIME = "HH:MM:SS"  # of the day, or a duration
 DATE_FORMATS = (
     ISO,
     "%Y/%m/%d",
@@ -31,7 +33,9 @@ DATE_FORMATS = (
     "%m/%d/%Y %H:%M",
     "%d/%m/%Y %H:%M",
     "%d.%m.%Y %H:%M",
+    TIME,
 )
+_TIME_PATTERN = re.compile(r"(\d{1,2}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?", re.ASCII)
 _SECONDS_A_DAY = 86_400.0
 
 
@@ -60,6 +64,11 @@ def is_number(kind: pa.DataType) -> bool:
 
 def is_date(kind: pa.DataType) -> bool:
     return pa.types.is_temporal(kind)
+
+
+def is_time(kind: pa.DataType) -> bool:
+    """Whether values are times of the day or durations."""
+    return pa.types.is_time(kind) or pa.types.is_duration(kind)
 
 
 def is_plain(kind: pa.DataType) -> bool:
@@ -147,7 +156,10 @@ def number_of(value: str | None, way: str | None = None) -> float:
 
 
 def as_days(column: pa.Array, formats: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray | None]:
-    """Dates as days since 1970, NaN where there is none, and which rows hold something else."""
+    """Dates as days since 1970, NaN where there is none, and which rows hold something else.
+
+    Times of the day and durations are seconds.
+    """
     kind = type_of(column)
     if is_date(kind) or pa.types.is_null(kind):
         return as_numbers(column)
@@ -163,7 +175,9 @@ def as_days(column: pa.Array, formats: tuple[str, ...]) -> tuple[np.ndarray, np.
 
 
 def parse_dates(texts: pa.Array, format: str) -> np.ndarray:
-    """Days since 1970 of texts in one format; NaN for the others."""
+    """Days since 1970 of texts in one format, of times seconds; NaN for the others."""
+    if format == TIME:
+        return np.array([_seconds(text) for text in texts.to_pylist()], float)
     if format != ISO:
         return _days(pc.strptime(texts, format=format, unit="s", error_is_null=True))
     pattern = r"^\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?$"
@@ -172,6 +186,14 @@ def parse_dates(texts: pa.Array, format: str) -> np.ndarray:
     plain = _cast_dates(pc.if_else(pc.and_not(shaped, zoned), texts, None), pa.timestamp("us"))
     exact = _cast_dates(pc.if_else(zoned, texts, None), pa.timestamp("us", "UTC"))
     return np.where(np.isnan(plain), exact, plain)
+
+
+def _seconds(text: str | None) -> float:
+    found = _TIME_PATTERN.fullmatch(text or "")
+    if found is None:
+        return np.nan
+    hours, minutes, seconds = found.groups()
+    return 3600.0 * int(hours) + 60.0 * int(minutes) + float(seconds or 0)
 
 
 def _cast_dates(texts: pa.Array, kind: pa.DataType) -> np.ndarray:

@@ -10,11 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from maxmargin.data.encoding.numbers import FoundInfinity
+from maxmargin.data.encoding.numbers import FoundInfinity, NumberColumn
 from maxmargin.data.encoding.places import DataWarning, Place
 from maxmargin.data.errors import DataError
-
-_EXPECTED = {"number": "a number", "date": "a date", "boolean": "true or false"}
 
 
 @dataclass
@@ -33,15 +31,16 @@ class Words:
         self._found: dict[str, _Found] = {}
 
     def add(
-        self, name: str, kind: str, column: pa.Array, words: np.ndarray | None, first: int
+        self, encoder: NumberColumn, column: pa.Array, words: np.ndarray | None, first: int
     ) -> None:
         """Rows of a block, which begins at row `first`, whose values are no numbers or dates."""
         if words is None:
             return
+        name = encoder.name
         if name not in self._found:
             row = int(np.argmax(words))
             value = str(column[row].as_py())
-            self._found[name] = _Found(_EXPECTED[kind], value, first + row)
+            self._found[name] = _Found(encoder.expected(), value, first + row)
         self._found[name].count += int(words.sum())
 
     @contextmanager

@@ -65,7 +65,7 @@ def read(source: Source) -> Content:
 
     Compression is recognised by the first bytes, whatever the name.
     """
-    return in_utf8(_read(source))
+    return with_line_feeds(in_utf8(_read(source)))
 
 
 def _read(source: Source) -> Content:
@@ -100,18 +100,35 @@ def in_utf8(content: Content) -> Content:
     codec = utf16_of(content)
     if codec is None:
         return content
-    memory = content.memory
-    if memory is None:
-        with open(content.name, "rb") as file:
-            memory = _read_all(file)
     try:
-        text = memory.tobytes().decode(codec)
+        text = _in_memory(content).tobytes().decode(codec)
     except UnicodeDecodeError as error:
         raise DataError(
             f"{content.name}: begins as UTF-16 and is not ({error.reason} at byte {error.start}); "
             "expected UTF-8 or UTF-16; save it as UTF-8"
         ) from error
     return Content(content.name, np.frombuffer(text.encode(), np.uint8), content.packed)
+
+
+def ends_lines_in_cr(content: Content) -> bool:
+    """Whether text ends its lines in a carriage return alone, as some programs on Macs do."""
+    there = np.bincount(content.head, minlength=256) > 0
+    return bool(there[ord("\r")] and not there[ord("\n")] and not there[0])
+
+
+def with_line_feeds(content: Content) -> Content:
+    """Text that ends its lines in a carriage return with line feeds instead."""
+    if not ends_lines_in_cr(content):
+        return content
+    text = _in_memory(content).tobytes().replace(b"\r", b"\n")
+    return Content(content.name, np.frombuffer(text, np.uint8), content.packed)
+
+
+def _in_memory(content: Content) -> np.ndarray:
+    if content.memory is not None:
+        return content.memory
+    with open(content.name, "rb") as file:
+        return _read_all(file)
 
 
 def source_name(source: Source) -> str:

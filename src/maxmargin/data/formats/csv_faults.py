@@ -33,13 +33,18 @@ class Expected:
         line, is_header = 1, self.has_names
         for record in reader:
             if record and len(record) != len(self.names):
-                yield line, f"found {len(record)} fields; expected {len(self.names)}"
+                yield line, f"found {fields(len(record))}; expected {len(self.names)}"
             elif record and not is_header:
                 for name, value in zip(self.names, record):
                     if name in self.numbers and not self.is_number(value.strip()):
                         yield line, f"column {name!r}: found {value!r}; expected a number"
             is_header = is_header and not record
             line = reader.line_num + 1
+
+
+def fields(count: int | str) -> str:
+    """So many fields."""
+    return f"{count} field{'' if int(count) == 1 else 's'}"
 
 
 def others_in_words(found: list[tuple[int, str]], first: int) -> str:

@@ -25,7 +25,7 @@ from maxmargin.data.formats.columns import (
     choose,
 )
 from maxmargin.data.formats.content import Content
-from maxmargin.data.formats.csv_faults import Expected, others_in_words
+from maxmargin.data.formats.csv_faults import Expected, fields, others_in_words
 from maxmargin.data.formats.detect import delimiter_of, first_lines, lines_before
 from maxmargin.data.formats.pieces import LINE_END, pieces
 from maxmargin.data.formats.tables import ROWS_AT_ONCE, Filled
@@ -114,6 +114,7 @@ class CsvText:
         line = first_lines(content, 1)
         if not line:
             raise DataError(f"{name}: found no rows; expected at least one")
+        _refuse_comments(name, first_lines(content, 100))
         self.delimiter = delimiter_of(line[0]) or ","
         raw = _fields(line[0], self.delimiter)
         self.fields = fields = [field.strip() for field in raw]
@@ -163,7 +164,9 @@ class CsvText:
     def table(self, types: dict[str, pa.DataType], threads: int) -> pa.Table:
         convert = pa.csv.ConvertOptions(column_types=types, null_values=_MISSING)
         try:
-            return pa.csv.read_csv(self.reader(), convert_options=convert, **self.options(threads))
+            table = pa.csv.read_csv(self.reader(), convert_options=convert, **self.options(threads))
+            self.check_closed(table.column(table.num_columns - 1))
+            return table
         except (pa.ArrowException, UnicodeDecodeError) as error:
             if threads > 1:
                 return self.table(types, 1)  # one thread knows the row of the fault
@@ -195,15 +198,33 @@ class CsvText:
         if found := _WIDTH.search(str(error)):
             line = self._line(int(found[1] or 1))
             return DataError(
-                f"{name}:{line}: found {found[3]} fields; expected {found[2]} as on the first line;"
-                " correct the line (a cut-off last line means the file is incomplete)"
-                f"{self.other_faults(line, names, types)}"
+                f"{name}:{line}: found {fields(found[3])}; expected {found[2]} as on the first "
+                f"line; {self._remedy()}{self.other_faults(line, names, types)}"
             )
         if "Empty CSV file" in str(error):
             return DataError(f"{name}: found no rows; expected at least one")
         if "straddling object" in str(error):
             return line_too_long(name, longest_line(_BLOCK))
         return DataError(f"{name}: cannot be read as CSV: {error}; check the file")
+
+    def check_closed(self, last: pa.ChunkedArray) -> None:
+        """Refuse text that ends inside quotes, whose last field holds all lines after them.
+
+        `last` is the last column, or its end: only text with a line break can be such a field.
+        """
+        value = last[-1].as_py() if len(last) else None
+        line = self._open_quote() if isinstance(value, str) and "\n" in value else None
+        if line is not None:
+            raise DataError(
+                f"{self.name}:{line}: a quote is opened and never closed, so all that follows is "
+                "one field; expected a second quote; close it, or write a quote of the text twice"
+            )
+
+    def _remedy(self) -> str:
+        line = self._open_quote()
+        if line is not None:
+            return f"close the quote that is opened on line {line}, or write it twice"
+        return "correct the line (a cut-off last line means the file is incomplete)"
 
     def other_faults(
         self, line: int, names: list[str], types: dict[str, pa.DataType] | None
@@ -233,9 +254,30 @@ class CsvText:
             before += int(np.count_nonzero(text == ord("\n")))
         return last
 
+    def _open_quote(self) -> int | None:
+        """The line on which the last record begins, if the text ends inside quotes."""
+        before, last, quoted = 0, 1, False
+        for text in self.lines():
+            lines, quoted = _records(text, quoted)
+            last = before + int(lines[-1]) + 1 if len(lines) else last
+            before += int(np.count_nonzero(text == ord("\n")))
+        return last if quoted else None
+
 
 def _is_number(text: str) -> bool:
     return text in _MISSING or _NUMERAL.fullmatch(text) is not None
+
+
+def _refuse_comments(name: str, lines: list[str]) -> None:
+    """Lines before those of the table, which programs write and CSV does not have."""
+    first = lines[0].strip()
+    if re.fullmatch("sep=.?", first, re.IGNORECASE):
+        what = "a line that only Excel understands"
+    elif first.startswith("#") and not delimiter_of(first) and any(map(delimiter_of, lines)):
+        what = "a comment"
+    else:
+        return
+    raise DataError(f"{name}:1: found {first[:60]!r}, {what}; expected names or values; delete it")
 
 
 def _fields(line: str, delimiter: str) -> list[str]:

@@ -16,7 +16,12 @@ from maxmargin.data.formats import svmlight
 from maxmargin.data.formats.columns import Column, Wanted
 from maxmargin.data.formats.content import Content, Source
 from maxmargin.data.formats.content import read as read_content
-from maxmargin.data.formats.detect import delimiter_of, first_lines
+from maxmargin.data.formats.detect import (
+    delimiter_of,
+    first_lines,
+    named_as_csv,
+    refuse_others,
+)
 from maxmargin.data.formats.queries import with_queries
 
 if TYPE_CHECKING:
@@ -203,6 +208,7 @@ def detect_format(content: Content) -> str:
         return "parquet"
     if first.startswith(b"ARROW1"):
         return "arrow"
+    refuse_others(content)
     fasta = [line for line in first_lines(content, 100) if not line.startswith(";")]
     if fasta and fasta[0].startswith(">"):
         return "fasta"
@@ -215,11 +221,12 @@ def detect_format(content: Content) -> str:
         if _ENTRY_LIKE.match(line):
             return "svmlight"
     if all(len(line.split("#")[0].split()) == 1 for line in lines):
-        return "svmlight"  # rows with a label and no features, or a fault its parser explains
+        # One column; or rows with a label and no features, or a fault the parser explains.
+        return "csv" if named_as_csv(content.name) else "svmlight"
     raise DataError(
         f"{content.name}: found {lines[0][:60]!r} on the first line; expected svmlight text (label "
-        "index:value ...), CSV, Parquet, Arrow or FASTA; if it is one of these, say which "
-        "(format=...)"
+        "index:value ...), CSV (fields parted by a comma, semicolon, tab or bar), Parquet, Arrow "
+        "or FASTA; if it is one of these, say which (format=...)"
     )
 
 

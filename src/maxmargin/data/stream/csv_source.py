@@ -68,11 +68,14 @@ class CsvSource(TableSource):
         written = self._encoding is not None and self._encoding.target_format is not None
         self._label_kind = LABEL_TYPES.index(pa.string()) if written else 0
         rows, target = 0, self._roles.target
-        only = target or self._schema.names[0]
-        for batch in self._stream({only: pa.string()}, [only]):
+        only, last = target or self._schema.names[0], self._schema.names[-1]
+        batch = None
+        for batch in self._stream(dict.fromkeys((only, last), pa.string()), [only, last]):
             rows += batch.num_rows
             while target and labels_as(batch.column(0), LABEL_TYPES[self._label_kind]) is None:
                 self._label_kind += 1
+        if batch is not None:
+            self._csv.check_closed(batch.column(batch.num_columns - 1))
         return rows
 
     def _batches(self) -> Iterator[pa.RecordBatch]:

@@ -13,7 +13,7 @@ from maxmargin.data.dataset import Dataset
 from maxmargin.data.errors import DataError
 from maxmargin.data.formats.columns import Column, Wanted
 from maxmargin.data.formats.compression import Unpacked
-from maxmargin.data.formats.content import HEAD, Content, utf16_of
+from maxmargin.data.formats.content import HEAD, Content, ends_lines_in_cr, utf16_of
 from maxmargin.data.formats.queries import add_queries
 from maxmargin.data.formats.reading import detect_format, float_type, refuse
 from maxmargin.data.stream.array_source import _of_dataset
@@ -230,5 +230,10 @@ def _detect_format(path: str) -> str:
         raise DataError(
             f"{path}: is text in UTF-16; expected UTF-8 where rows stay on disk; convert it "
             "(iconv -f UTF-16 -t UTF-8), or read it into memory"
+        )
+    if ends_lines_in_cr(head):
+        raise DataError(
+            f"{path}: ends its lines in a carriage return; expected line feeds where rows stay on "
+            "disk; convert it (tr '\\r' '\\n'), or read it into memory"
         )
     return detect_format(head)
