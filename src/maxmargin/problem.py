@@ -139,7 +139,13 @@ class Certificate:
 
 def percent(share: float) -> str:
     """A share for people: two digits, no more of them than are known."""
-    return f"{100 * share:.2g} %"
+    number = 100 * share
+    return f"{number:.0f} %" if 99.5 <= number < 1e6 else f"{number:.2g} %"
+
+
+def written_out(number: float) -> str:
+    """Three digits of a number, as people write it: 49,800 rather than 4.98e+04."""
+    return f"{number:.3g}" if number < 1000 else f"{float(f'{number:.3g}'):,.0f}"
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,16 @@ def test_counted_work_has_a_share_a_rate_and_the_time_left(clock):
     assert re.fullmatch(r"predicting   25% \S{16}  250 rows/s  6 s left", stage.text())
 
 
+def test_rates_and_gaps_are_written_out(clock):
+    stage = Counting("converting", 10**6, "rows")
+    clock[0] += 2
+    stage.done = 99_660
+    assert "  49,800 rows/s  " in stage.text()
+    fitting = Fitting(1e-3)
+    fitting.see(Progress(1, 0.0, 1.0, 0.0))
+    assert "gap 100 %" in fitting.text()
+
+
 def test_no_time_is_foretold_from_next_to_nothing(clock):
     stage = Counting("predicting", 100_000, "rows")
     clock[0] += 4

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from maxmargin.problem import written_out
 from maxmargin.training.verbose import share_of_gap
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class Counting(Stage):
 
     def details(self) -> list[str]:
         rate = self.done / max(self.seconds, 1e-3)
-        told = [f"{rate:.3g} {self.unit}/s"] if self.unit else []
+        told = [f"{written_out(rate)} {self.unit}/s"] if self.unit else []
         return told + ([self.more] if self.more else [])
 
 

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from maxmargin.problem import Progress
+from maxmargin.problem import Progress, written_out
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,8 @@ class StreamProgress(Progress):
     @property
     def note(self) -> str:
         """What a line of progress says besides."""
-        return f"  {self.rows_per_second:.3g} rows/s, {self.cache_hit_rate:.0%} from the cache"
+        rate = written_out(self.rows_per_second)
+        return f"  {rate} rows/s, {self.cache_hit_rate:.0%} from the cache"
 
 
 MANY_PASSES = 200  # before slow progress is called so
