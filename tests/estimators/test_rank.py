@@ -5,7 +5,7 @@ import pytest
 import sklearn
 from sklearn.model_selection import GroupKFold, cross_val_score
 
-from maxmargin import RankSVM
+from maxmargin import RankSVM, RankSVMCV
 from maxmargin.metrics import pairwise_accuracy
 
 
@@ -79,3 +79,13 @@ def test_queries_with_one_document_change_nothing():
 def test_targets_and_queries_that_cannot_be_ranked_are_refused(y, qid, message):
     with pytest.raises(ValueError, match=message):
         RankSVM().fit(np.eye(4), y, qid=qid)
+
+
+def test_queries_and_weights_of_a_search_may_be_lists():
+    rng = np.random.default_rng(0)
+    X, qid = rng.normal(size=(60, 3)), np.repeat(np.arange(10), 6)
+    y, weight = (X[:, 0] > 0).astype(int), np.ones(60)
+    search = RankSVMCV(Cs=[0.1, 1], cv=2).fit(X, y, qid=qid, sample_weight=weight)
+    lists = RankSVMCV(Cs=[0.1, 1], cv=2)
+    lists.fit(X.tolist(), y.tolist(), qid=qid.tolist(), sample_weight=weight.tolist())
+    np.testing.assert_array_equal(lists.coef_, search.coef_)

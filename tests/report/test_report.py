@@ -5,8 +5,10 @@ from itertools import pairwise
 
 import pytest
 
+import maxmargin
 from maxmargin.problem import Progress, joined
 from maxmargin.report import gap_chart, terminal, training_curve
+from maxmargin.report.charts import Axis, ticks_of
 from maxmargin.report.pictures import summary
 from maxmargin.report.runs import runs
 
@@ -93,3 +95,19 @@ def test_short_histories_make_a_chart(history, n):
 
 def test_the_example_in_the_docstring_runs():
     assert doctest.testmod(terminal).failed == 0
+
+
+def test_what_a_search_chose_is_among_the_parameters():
+    train, _ = maxmargin.data.load_demo()
+    X, y = train.X[:100], train.y[:100]
+    machine = maxmargin.KernelSVCCV(Cs=[1, 2000], gammas=[0.1], cv=2).fit(X, y)
+    made = machine.report(X, y)
+    facts = dict(made.sections["machine"].tables[0].rows)
+    assert facts["C"] == f"{machine.best_params_['C']:g}" and facts["gamma"] == "0.1"
+    assert made.sections["search"].charts[0].columns == ["1", "2,000"]
+    assert made.sections["data"].text == ["The model was judged on 100 rows of 123 features."]
+
+
+def test_axes_have_no_exponents_where_there_is_room():
+    marks = ticks_of(Axis("objective"), 0, 1.2e6)
+    assert [text for _, text in marks] == ["0", "250,000", "500,000", "750,000", "1,000,000"]

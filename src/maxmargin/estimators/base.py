@@ -30,7 +30,7 @@ from maxmargin.estimators.sources import is_source, opened, read_labelled, read_
 from maxmargin.models.files import register_estimator, save
 from maxmargin.parameters import Options, positive
 from maxmargin.problem import Callback
-from maxmargin.training.targets import check_one_column
+from maxmargin.training.targets import check_one_column, checked_queries
 
 ON_CLUSTERS = (  # of `maxmargin.distributed`
     *("LinearSVC", "LinearSVR", "RankSVM", "OrdinalSVC", "MeasureSVC"),
@@ -143,7 +143,7 @@ class Machine(Reporting, Observed, BaseEstimator):
         """Rows with their targets, from arrays or from a file, read into memory if need be."""
         if not self._is_file(X):
             X, y = self._rows(X, y, **options)
-            return Given(X, y, sample_weight, qid)
+            return Given(X, y, sample_weight, checked_queries(qid, X.shape[0]))
         threads, in_memory = threads_of(self.n_jobs), not self._leaves_on_disk(X)
         file = read_labelled(X, y, sample_weight, qid, threads, rows=in_memory)
         if not in_memory:

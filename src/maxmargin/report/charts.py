@@ -151,9 +151,13 @@ def ticks_of(axis: Axis, low: float, high: float) -> list[tuple[float, str]]:
     step = _round_step((high - low) / 5)
     places = np.arange(np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9) + 1) * step
     return [
-        (float(place), f"{place + 0.0:.6g}")
+        (float(place), _tick_text(place + 0.0))
         for place in np.where(abs(places) < step / 1e6, 0, places)
     ]
+
+
+def _tick_text(place: float) -> str:
+    return f"{place:,.0f}" if 1e4 <= abs(place) < 1e10 else f"{place:.6g}"
 
 
 def _round_step(step: float) -> float:

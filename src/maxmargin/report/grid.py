@@ -9,6 +9,7 @@ import numpy as np
 
 from maxmargin.report.figures import INK, new_figure
 from maxmargin.report.saving import format_of, saved
+from maxmargin.report.sections.words import short
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,8 +51,8 @@ def error_map(
             )
     row, column = best_of(error) if best is None else best
     axes.plot(column, row, marker="s", markersize=24, fillstyle="none", color="#c2410c", mew=2)
-    axes.set_xticks(range(len(Cs)), [f"{C:.2g}" for C in Cs], rotation=45)
-    axes.set_yticks(range(len(gammas)), [f"{gamma:.2g}" for gamma in gammas])
+    axes.set_xticks(range(len(Cs)), [short(C) for C in Cs], rotation=45)
+    axes.set_yticks(range(len(gammas)), [short(gamma) for gamma in gammas])
     axes.set_xlabel("C", color=INK)
     axes.set_ylabel("gamma", color=INK)
     figure.colorbar(drawn, label="validation error, per cent")

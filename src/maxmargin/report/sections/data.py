@@ -24,7 +24,8 @@ def data(subject: Subject) -> Section | None:
         return None
     where = f" from {rows.name}" if rows.name else ""
     of = f" of {counted(rows.d, 'feature')}" if rows.d else ""
-    text = [f"{counted(rows.n, 'row')}{of}{where}."]
+    judged = "The model was judged on " if subject.y is not None else ""
+    text = [f"{judged}{counted(rows.n, 'row')}{of}{where}."]
     facts = [["rows", number(rows.n)], ["storage", rows.storage or "-"]]
     if rows.d:
         facts.insert(1, ["features", number(rows.d)])

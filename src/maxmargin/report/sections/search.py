@@ -7,7 +7,7 @@ import warnings as python_warnings
 import numpy as np
 
 from maxmargin.report.charts import Axis, Chart, HeatMap, Section, Series, Table, line, mark
-from maxmargin.report.sections.words import number, share
+from maxmargin.report.sections.words import number, share, short
 from maxmargin.report.subject import Search, Subject
 
 
@@ -110,7 +110,7 @@ def grid_chart(found: Search) -> HeatMap:
         ["" if np.isnan(v) else f"{100 * v if errors else sign(found) * v:.{digits}}" for v in line]
         for line in error
     ]
-    rows, columns = [f"{g:.2g}" for g in found.gammas], [f"{C:.2g}" for C in found.Cs]
+    rows, columns = [short(g) for g in found.gammas], [short(C) for C in found.Cs]
     table = Table(
         f"Mean v{title}",
         [f"{found.axis} \\ C", *columns],

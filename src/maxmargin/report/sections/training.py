@@ -51,7 +51,8 @@ def machine(subject: Subject) -> Section:
         several = subject.task == "labels"
         shown = ", ".join(names[:12]) + (f", ... ({number(len(names))})" if names[12:] else "")
         facts.append(["labels of a row" if several else "classes", shown])
-    parameters = model.parameters if subject.parameters is None else subject.parameters
+    # What a search chose and what "scale" came to, the model knows.
+    parameters = {**(subject.parameters or {}), **model.parameters}
     facts += [
         [name, plain(value)] for name, value in sorted(parameters.items()) if value is not None
     ]

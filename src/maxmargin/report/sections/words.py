@@ -15,6 +15,12 @@ def number(value: float) -> str:
     return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
+def short(value: float) -> str:
+    """Two digits, without an exponent where there is room: 4,200 rather than 4.2e+03."""
+    text = f"{value:.2g}"
+    return f"{float(text):,.0f}" if 100 <= abs(value) < 1e6 else text
+
+
 def share(value: float) -> str:
     """A share as per cent."""
     return "-" if not math.isfinite(value) else f"{100 * value:.2f} %"
