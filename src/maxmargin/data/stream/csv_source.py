@@ -68,9 +68,9 @@ class CsvSource(TableSource):
         written = self._encoding is not None and self._encoding.target_format is not None
         self._label_kind = LABEL_TYPES.index(pa.string()) if written else 0
         rows, target = 0, self._roles.target
-        only, last = target or self._schema.names[0], self._schema.names[-1]
-        batch = None
-        for batch in self._stream(dict.fromkeys((only, last), pa.string()), [only, last]):
+        first, batch = target or self._schema.names[0], None
+        read = dict.fromkeys((first, self._schema.names[-1]), pa.string())
+        for batch in self._stream(read, list(read)):
             rows += batch.num_rows
             while target and labels_as(batch.column(0), LABEL_TYPES[self._label_kind]) is None:
                 self._label_kind += 1
