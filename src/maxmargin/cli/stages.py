@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from maxmargin.problem import written_out
+from maxmargin.problem import percent, written_out
 from maxmargin.training.verbose import share_of_gap
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class Fitting(Stage):
             solved = sum(share == 1 for share in self._shares.values())
             told.append(f"{solved} of {last.problems} classes")
         told.append(f"iteration {last.iteration}")
-        told.append(f"gap {100 * last.relative_gap:.2g} %")
+        told.append(f"gap {percent(last.relative_gap)}")
         return told + [note for note in (getattr(last, "note", "").strip(),) if note]
 
 
