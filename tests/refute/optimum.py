@@ -16,6 +16,7 @@ import scipy.optimize
 from tests.refute.arithmetic import PLAIN, Long, Measure, ResidualLoss
 
 ROUNDS = 60
+LONG_SIZE = 100_000  # numbers whose products are affordable in the longest float, again and again
 SECONDS = 3.0  # for cutting planes; what is found by then is a machine too
 
 
@@ -87,6 +88,7 @@ def least_residual(
     """Weights that may be better than w: by L-BFGS and Nelder-Mead steps of scipy from w and 0."""
     value, slope = PLAIN[loss.name]
     X64, cost = X.astype(np.float64), loss.cost.astype(np.float64)
+    X = X if X.size <= LONG_SIZE else X64
     own = np.ones(len(w))
     own[-1] = not free
 

@@ -66,6 +66,13 @@ def test_a_fold_without_a_class_is_named_with_the_class_that_it_has():
     assert "fold" in verdict.refusal and verdict.refusal.endswith("at least two classes")
 
 
+def test_a_class_that_is_a_word_is_quoted_where_it_is_the_only_one():
+    X, y, weight = np.array([[-0.6], [0.1]]), np.array(["b", "a"]), np.array([0.0, 3.0])
+    verdict = judge(Problem("stream", X, y, weight, options={"C": 1480.0, "max_time": 20.0}))
+    assert verdict.faults == []
+    assert "one class only among rows of positive weight, 'a'; " in verdict.refusal
+
+
 def test_rows_too_large_to_be_squared_are_refused_without_warnings():
     pytest.importorskip("distributed", reason="the extra [dask] is not installed")
     X = np.random.default_rng(1).normal(size=(52, 2)) * 1e123

@@ -143,7 +143,10 @@ def check_classes(classes: np.ndarray, where: str = "") -> None:
     """Refuse fewer than two."""
     if len(classes) >= 2:
         return
-    found = f"one class only{where}, {classes[0]}" if len(classes) else f"no class{where}"
+    found = f"no class{where}"
+    if len(classes):
+        one = repr(str(classes[0])) if isinstance(classes[0], str) else classes[0]
+        found = f"one class only{where}, {one}"
     raise ValueError(f"y has {found}; training needs at least two classes")
 
 
