@@ -100,3 +100,12 @@ def test_a_saved_machine_in_cells_sends_sparse_float32_rows_where_it_did():
     y = np.array([0, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1])
     options = {"C": 588.0, "max_time": 20.0, "kernel": "poly", "cells": 6}
     assert judge(Problem("cells", X, y, layout="csr", options=options)).faults == []
+
+
+def test_a_map_that_makes_infinite_features_is_refused_without_warnings():
+    X = [[0, 0, 0], [0, 0, 0], [2, 2, 0], [0, 1, -1], [2, 0, 1], [0, 2, 0], [-2, 0, 1]]
+    X = np.array(X, dtype=np.float32) * np.float32(1e25)
+    options = {"C": 4.73, "max_time": 20.0, "features": "squares", "as_large": True}
+    verdict = judge(Problem("linear-features", X, np.arange(7) == 0, options=options))
+    assert verdict.faults == []
+    assert "Scale the features" in verdict.refusal

@@ -82,9 +82,9 @@ class Planes:
         """The plane as it is kept, in float64, and by how much it differs."""
         if self._number == np.float64:
             return a, 0.0
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):  # infinity is refused with the products
             kept = a.astype(self._number).astype(np.float64)
-        lost = a - kept
+            lost = a - kept
         error = math.sqrt(inner(lost, lost))
         if error <= NEGLIGIBLE * math.sqrt(norm2(a)):
             return kept, error
