@@ -40,9 +40,8 @@ void bind_kernel_regression(nb::module_& m) {
       .def(
           "run",
           [](RegressionHandle& self, double tolerance, double scale, std::uint64_t limit,
-             Stop* stop, bool owns_stop) {
-            return self.solver.run(tolerance, scale, limit, stop, owns_stop);
-          },
+             Stop* stop,
+             bool owns_stop) { return self.solver.run(tolerance, scale, limit, stop, owns_stop); },
           Release(), nb::arg("tolerance"), nb::arg("scale"), nb::arg("limit"),
           nb::arg("stop").none() = nb::none(), nb::arg("owns_stop") = true)
       .def_prop_ro("gap", [](const RegressionHandle& self) { return self.solver.gap(); })

@@ -11,8 +11,8 @@ namespace maxmargin {
 
 namespace {
 
-constexpr double kFar = 1e300;   // stands for an end of a domain that has none
-constexpr double kHuge = 1e150;  // stands for 1 / 0 where neither kernel nor loss bends
+constexpr double kFar = 1e300;      // stands for an end of a domain that has none
+constexpr double kHuge = 1e150;     // stands for 1 / 0 where neither kernel nor loss bends
 constexpr float kFlattest = 1e30f;  // the same in float32
 constexpr std::uint64_t kPollEvery = 256;
 constexpr std::uint64_t kLookEvery = 16;  // iterations between two looks at the gap, at most
@@ -191,17 +191,19 @@ void RegressionSteps::move(const Pair& pair) {
 void RegressionSteps::sweep_all(const float* first, const float* second, double d_first,
                                 double d_second) {
   RegressionSweep bent{arrays_.r,
-                        arrays_.beta,
-                        low_.data(),
-                        high_.data(),
-                        bend_below_.data(),
-                        bend_above_.data(),
-                        inverse_below_.data(),
-                        inverse_above_.data(),
-                        rows_.diagonals().data(),
-                        shape_.tube};
-  const SweepArrays straight{arrays_.r,     arrays_.c,
-                             below_.data(), above_.data(),
+                       arrays_.beta,
+                       low_.data(),
+                       high_.data(),
+                       bend_below_.data(),
+                       bend_above_.data(),
+                       inverse_below_.data(),
+                       inverse_above_.data(),
+                       rows_.diagonals().data(),
+                       shape_.tube};
+  const SweepArrays straight{arrays_.r,
+                             arrays_.c,
+                             below_.data(),
+                             above_.data(),
                              unit_diagonal_ ? nullptr : diagonal_.data(),
                              unit_diagonal_ ? nullptr : inverse_.data()};
   const std::size_t half = points_ / 2;
