@@ -8,6 +8,7 @@ cost at least. Here problems are drawn at random, benign and hostile, and both c
 `optimum`     the least objective of small problems, by an interior-point method of its own
 `problem`     a problem as plain data, which can be printed as a test
 `drawing`     random problems for every estimator
+`hostile`     changes of a drawn problem that no one should need: layouts, sizes, targets, starts
 `options`     the parameters that are drawn for each kind
 `fitting`     how each estimator is fitted
 `machines`    what its fitted attributes claim, by `linear_claims`, `kernel_claims`, `span_claims`
