@@ -64,6 +64,11 @@ HEADS = {
         "each; the loss is that of the choice on 4000 rows that neither has seen. Ratio: liquidSVM "
         "over ours on the same grid.",
     ),
+    "torchkm": (
+        "Fifty values of C in ten folds, on the data of TorchKM's second table",
+        "By `python -m benchmarks.torchkm_table2 --sizes 10000,1000`, two threads, the last fit "
+        "included; published: TorchKM's own figure, on a GPU (L40S).",
+    ),
 }
 
 # Test errors and standard deviations of Table 1 of the paper (2D-SVM, clipped gap).
