@@ -90,7 +90,7 @@ class Growing(ArraySource):
 @pytest.mark.parametrize("memory", [300_000, 1 << 30])
 def test_rows_that_are_added_while_they_are_read(svm, memory):
     source = Growing(*svm.blobs(N, 5), block_bytes=1 << 11)
-    with pytest.raises(DataError, match=r"memory: a pass found 6.. rows or more; expected 600"):
+    with pytest.raises(DataError, match=r"X: a pass found 6.. rows or more; expected 600"):
         StreamSVC(memory=memory).fit(source)
 
 
