@@ -140,7 +140,7 @@ def hardly_any_time(problem: Problem, rng, quick: bool) -> Problem:
 
 def start_from_other_rows(problem: Problem, rng, quick: bool) -> Problem:
     """A warm start where all rows and labels have become others since."""
-    if "warm_from" not in problem.options:
+    if "warm_from" not in problem.options or problem.X.dtype.kind == "U":
         return problem
     return with_options(problem, warm_rows=float(rng.choice([-1.0, 0.0, 1e3])))
 

@@ -1,7 +1,10 @@
 """Least squares by the Lanczos process: all C and all folds from the same products."""
 
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin import KernelSVR, KernelSVRCV, _core
 from maxmargin.solvers.kernel import regression
@@ -80,3 +83,35 @@ def test_a_search_finds_the_losses_of_exact_solutions():
             beta = np.linalg.solve(K[np.ix_(train, train)] + np.eye(200) / (C * 1.5), T[train])
             r = T[test] - K[np.ix_(test, train)] @ beta
             assert -model.scores_[g, at, 0] == pytest.approx(0.5 * (r**2).mean(), rel=1e-2)
+
+
+def test_rounding_that_leaves_no_definite_matrix_ends_the_process():
+    """T + I / C had eigenvalues below 0 by rounding, and the search ended in a LinAlgError."""
+    X = np.array([[2e13], [5e12], [1e10]], dtype=np.float32)
+    search = KernelSVRCV(kernel="linear", loss="squared", Cs=[0.1, 0.2, 210.0], gammas=[1.0], cv=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        search.fit(X, np.array([-1.3, -1.2, -0.6]))
+    assert np.isfinite(search.predict(X)).all()
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_products_of_huge_kernel_values_do_not_overflow():
+    x = np.array([2e13, 9e16, 5e12, 4e6, 8e13])
+    K, t = (5e3 * np.outer(x, x)).astype(np.float32), np.arange(5.0)
+    beta, _ = least_squares(K, t, np.ones((1, 5)), CS[None], 1e-6, POOL)
+    assert np.isfinite(beta).all()
+
+
+def test_one_step_of_the_process_is_enough_for_one_row():
+    beta, steps = least_squares(
+        np.full((1, 1), 2.0, dtype=np.float32),
+        np.ones(1),
+        np.ones((1, 1)),
+        CS[None],
+        1e-6,
+        POOL,
+        most=1,
+    )
+    assert steps == 1
+    assert beta[0, :, 0] == pytest.approx(1 / (2 + 1 / CS))

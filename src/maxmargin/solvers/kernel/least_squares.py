@@ -15,6 +15,8 @@ new vectors are made orthogonal to all earlier ones, in float64.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import scipy.linalg
 
@@ -45,11 +47,24 @@ def times(K: np.ndarray, columns: np.ndarray, pool: _core.Pool) -> np.ndarray:
     return out
 
 
+def solve_tridiagonal(
+    diagonal: np.ndarray, beside: np.ndarray, right: np.ndarray
+) -> tuple[np.ndarray, int]:
+    """The solution, and the order of the first leading minor that is not positive; 0 for none."""
+    if len(diagonal) == 1:  # which LAPACK's face does not take
+        is_positive = bool(diagonal[0] > 0)
+        return right / (diagonal if is_positive else 1.0), int(not is_positive)
+    *_, solution, order = scipy.linalg.lapack.dptsv(diagonal, beside, right)
+    return solution, int(order)
+
+
 class Lanczos:
     """The process for several weightings s of the same rows (problems, n), and their targets t."""
 
     def __init__(self, K: np.ndarray, t: np.ndarray, s: np.ndarray, pool: _core.Pool) -> None:
         self.K, self.pool, self.roots = K, pool, np.sqrt(s)
+        # A power of two: nothing is rounded, and products of huge kernel values are within float32.
+        self.scale = math.ldexp(1.0, -math.frexp(float(np.diagonal(K).max()))[1])
         b = self.roots * t
         self.size = np.linalg.norm(b, axis=1)
         self.V = np.empty((len(b), FIRST_LOOK, K.shape[0]))
@@ -72,7 +87,8 @@ class Lanczos:
 
     def _step(self) -> None:
         k, V = self.steps, self.V[:, : self.steps + 1]
-        w = self.roots * times(self.K, (self.roots * V[:, k]).T, self.pool).T
+        products = times(self.K, (self.scale * self.roots * V[:, k]).T, self.pool).T
+        w = (self.roots / self.scale) * products
         first = np.zeros(0)
         for again in (False, True):  # once leaves what rounding of the sums themselves adds
             along = np.matmul(V, w[:, :, None])
@@ -86,16 +102,24 @@ class Lanczos:
         self.V[:, k + 1] = w / np.where(ended, 1.0, h)[:, None]
 
     def solve(self, p: int, C: float) -> tuple[np.ndarray, float, float]:
-        """y of one problem, and its gap and D."""
-        k = self.steps
-        bands = np.zeros((2, k))
-        bands[0] = [value[p] for value in self.diagonal]
-        bands[0] += 1.0 / C
-        bands[1, :-1] = [value[p] for value in self.beside[:-1]]
-        right = np.zeros(k)
+        """y of one problem, and its gap and D.
+
+        Rounding of K may leave it with eigenvalues below -1 / C. The process is then followed to
+        the last step before it shows.
+        """
+        T = np.array([value[p] for value in self.diagonal]) + 1.0 / C
+        h = np.array([value[p] for value in self.beside])
+        right, y = np.zeros(self.steps), np.zeros(self.steps)
         right[0] = self.size[p]
-        y = scipy.linalg.solveh_banded(bands, right, lower=True, check_finite=False)
-        gap = 0.5 * C * float(self.beside[-1][p] * y[-1]) ** 2
+        k = self.steps
+        solved, not_positive = solve_tridiagonal(T, h[: k - 1], right)
+        if not_positive == 1:
+            return y, 0.5 * C * float(self.size[p]) ** 2, 0.0
+        if not_positive > 1:
+            k = not_positive - 1
+            solved, _ = solve_tridiagonal(T[:k], h[: k - 1], right[:k])
+        y[:k] = solved
+        gap = 0.5 * C * float(h[k - 1] * y[k - 1]) ** 2
         return y, gap, 0.5 * float(self.size[p] * y[0])
 
     def beta(self, p: int, y: np.ndarray) -> np.ndarray:
