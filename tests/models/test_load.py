@@ -66,9 +66,10 @@ def test_a_damaged_file_is_a_value_error(tmp_path):
 
 
 def test_cells_of_small_integers_come_back(tmp_path):
-    """A cell of one class has no vectors, and none of them were written as float64."""
+    """A cell of one class has no vectors, and none of them were kept as integers."""
     X = np.array([-20, 20, 20, -20, -10, -10, 20, -10, 20, -20, 20, 20, -20, 20] * 2, dtype=np.int8)
     X, y = X[:, None], (X > 0).astype(int)
     fitted = maxmargin.KernelSVC(C=1930.0, kernel="linear", cells=20).fit(X, y)
+    assert {cell.vectors.dtype for cell in fitted.model_.cells} == {np.dtype(np.float64)}
     fitted.save(tmp_path / "cells.model")
     assert (maxmargin.load(tmp_path / "cells.model").predict(X) == fitted.predict(X)).all()

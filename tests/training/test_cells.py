@@ -1,5 +1,8 @@
 """Kernel machines in cells: cuts, machines, files, and what happens at their edges."""
 
+import time
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,11 +10,11 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification, make_moons
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin import KernelSVC, KernelSVCCV, KernelSVR, load
+from maxmargin import KernelSVC, KernelSVCCV, KernelSVR, _core, load
 from maxmargin.models import CellModel, load_model, save
 from maxmargin.models.files import load as load_file
 from maxmargin.solvers.kernel.cells import LEAST_SHARE, cut
-from maxmargin.training.each_cell import CellProgress
+from maxmargin.training.each_cell import CellProgress, train_each
 
 MOONS = make_moons(600, noise=0.25, random_state=0)
 THREE = make_classification(600, 6, n_informative=4, n_classes=3, random_state=1)
@@ -164,6 +167,31 @@ def test_progress_counts_cells_and_a_callback_ends_the_fit():
     assert [p.done for p in seen[:2]] == [1, 2] and seen[0].total == model.n_cells_
     assert model.certificate_.status == "callback"
     assert np.isfinite(model.decision_function(MOONS[0])).all()
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("machine", [KernelSVC(gamma=0.1), KernelSVR(gamma=0.1)])
+def test_cells_that_a_callback_was_not_told_of_have_not_begun(machine, n_jobs):
+    """They had what they had when the stop came, which was another model every time."""
+    model = clone(machine).set_params(cells=50, n_jobs=n_jobs, callback=lambda p: p.done == 3)
+    with pytest.warns(ConvergenceWarning, match="the callback asked to stop"):
+        model.fit(MOONS[0], np.random.default_rng(0).integers(0, 2, 600))
+    ends = [certificate.status for certificate in model.certificates_]
+    begun = [bool(np.any(cell.coefficients)) for cell in model.model_.cells]
+    assert ends == ["optimal"] * 3 + ["callback"] * (model.n_cells_ - 3)
+    assert begun == [True] * 3 + [False] * (model.n_cells_ - 3)
+
+
+def test_a_cell_that_fails_ends_the_fit_at_once():
+    def train_one(k, stop):
+        if k == 1:
+            raise MemoryError("no memory for cell 1")
+        while not stop.poll():
+            time.sleep(0.001)
+        return SimpleNamespace(cell=SimpleNamespace(is_constant=False))
+
+    with pytest.raises(MemoryError, match="cell 1"):
+        train_each(train_one, [1] * 4, 2, _core.Stop(), None)
 
 
 @pytest.mark.parametrize("machine", [KernelSVC(gamma=0.1), KernelSVR(gamma=0.1)])

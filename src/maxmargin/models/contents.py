@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.data.arrays import as_floats
 from maxmargin.models.labels import pack_classes, unpack_classes
 from maxmargin.problem import Certificate, Status
 
@@ -116,9 +115,9 @@ class Vectors(Field):
             return
         into.plain["n_features"] = int(value.shape[1])
         if not sp.issparse(value):
-            into.tensors[name] = as_floats(np.asarray(value))
+            into.tensors[name] = np.asarray(value)
             return
-        rows = as_floats(value.tocsr())
+        rows = value.tocsr()
         into.tensors[f"{name}.data"] = rows.data
         into.tensors[f"{name}.indices"] = rows.indices.astype(np.int64)
         into.tensors[f"{name}.starts"] = rows.indptr.astype(np.int64)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin import _core
+from maxmargin.data.arrays import as_floats
 from maxmargin.models.cells import Cell, CellModel
 from maxmargin.models.kernel import combined
 from maxmargin.problem import Progress, Status
@@ -156,7 +157,7 @@ def constant_cell(rows: CellRows, known: np.ndarray, plan: KernelPlan) -> Traine
     """One class: no loss and no norm are left to be minimised."""
     codes = known if len(known) else np.unique(rows.codes)[:1]
     certificate = KernelCertificate(0.0, 0.0, Status.OPTIMAL, 0, 0.0, tol=plan.options.tol)
-    cell = Cell(float(plan.C), 1.0, rows.X[:0], np.zeros((0, 0)), codes)
+    cell = Cell(float(plan.C), 1.0, as_floats(rows.X[:0]), np.zeros((0, 0)), codes)
     return TrainedCell(cell, certificate, 0.0, float(rows.counts.sum()))
 
 

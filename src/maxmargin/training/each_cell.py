@@ -99,32 +99,54 @@ def train_each(
 ) -> list[T]:
     """All cells, `sizes` their numbers of rows; this thread watches the stop flag.
 
-    Once it is raised, cells that are not done end with what they have.
+    Once it is raised, cells that are not done end with what they have. The callback is told of
+    cells in their order; if it ends the fit, later ones have not begun, whatever was under way.
     """
     stops = [_core.Stop() for _ in sizes]
     if stop.poll():  # no cell begins what is over
         _interrupt(stops, stop.reason)
-    began, ended, rows, constant = time.perf_counter(), False, 0, 0
+    watched = _Watched(sizes, callback)
     with ThreadPoolExecutor(at_a_time) as executor:
         futures: list[Future[T]] = [
             executor.submit(train_one, k, flag) for k, flag in enumerate(stops)
         ]
-        numbers = {future: k for k, future in enumerate(futures)}
-        waiting, done = set(futures), 0
-        while waiting:
+        waiting = set(futures)
+        while watched.told < len(futures):
             finished, waiting = wait(waiting, POLL, return_when=FIRST_COMPLETED)
-            for future in finished:
-                if future.exception() is not None:
-                    _interrupt(stops, _core.StopReason.interrupted)
-                trained = future.result()
-                done, rows = done + 1, rows + sizes[numbers[future]]
-                constant += trained.cell.is_constant
-                seconds = time.perf_counter() - began
-                progress = CellProgress(done, len(sizes), seconds, rows, constant)
-                ended = ended or bool(callback is not None and callback(progress))
-            if ended or stop.poll():
-                _interrupt(stops, _core.StopReason.callback if ended else stop.reason)
-    return [future.result() for future in futures]
+            if any(future.exception() is not None for future in finished):
+                _interrupt(stops, _core.StopReason.interrupted)
+            ended = watched.tell(futures)
+            if stop.poll():
+                _interrupt(stops, stop.reason)
+            elif ended:
+                _interrupt(stops, _core.StopReason.callback)
+                break
+        for future in futures[watched.told :]:
+            future.cancel()
+    told = [future.result() for future in futures[: watched.told]]
+    return told + [train_one(k, stops[k]) for k in range(watched.told, len(sizes))]
+
+
+class _Watched:
+    """What a callback knows: that so many cells are done, the first ones."""
+
+    def __init__(self, sizes: Sequence[int], callback: Watch | None) -> None:
+        self.sizes, self.callback = sizes, callback
+        self.began = time.perf_counter()
+        self.told = self.rows = self.constant = 0
+
+    def tell(self, futures: Sequence[Future[Any]]) -> bool:
+        """Of all that are done now; True if the callback ends the fit."""
+        while self.told < len(futures) and futures[self.told].done():
+            trained = futures[self.told].result()
+            self.rows += self.sizes[self.told]
+            self.constant += trained.cell.is_constant
+            self.told += 1
+            seconds = time.perf_counter() - self.began
+            progress = CellProgress(self.told, len(futures), seconds, self.rows, self.constant)
+            if self.callback is not None and self.callback(progress):
+                return True
+        return False
 
 
 def _interrupt(stops: Sequence[_core.Stop], reason: _core.StopReason) -> None:
