@@ -152,7 +152,9 @@ class GridSearch:
         ]
 
     def report(self, done: int, total: int) -> None:
-        """Tells the callback, which may end the search."""
+        """Tells the callback, if there is one; it may end the search."""
+        if self.run.settings.callback is None:
+            return
         g, at = best_point(self.result.error, self.result.loss)
         progress = GridProgress(
             done,

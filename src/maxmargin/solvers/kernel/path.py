@@ -121,6 +121,7 @@ class RegularisationPath:
         self.y = problem.y
         self.q = problem.y * problem.s  # c_i = C q_i
         self.total = float(np.abs(self.q).sum())
+        self.largest = float(np.max(problem.source.exact.diagonal, initial=0.0))
         self.beta = np.zeros(self.rows.n)
         self.r = self.y.copy()
         self.c = np.zeros(self.rows.n)
@@ -217,12 +218,11 @@ class RegularisationPath:
         self.C, self.fresh_at = C, None
 
     def _costs(self, C: float) -> np.ndarray:
-        largest = float(np.max(self.problem.source.exact.diagonal, initial=0.0))
-        reach = C * self.total * max(largest, 1.0)
+        reach = C * self.total * max(self.largest, 1.0)
         if not reach <= LARGEST:
             raise ValueError(
                 f"C times the sum of weights is {C * self.total:.3g} and k(x, x) is up to "
-                f"{largest:.3g}: more than floating point numbers can tell apart. Use a smaller C "
+                f"{self.largest:.3g}: more than floating point numbers can tell apart. Use a smaller C "
                 f"or smaller weights, or scale the kernel down"
             )
         return C * self.q
