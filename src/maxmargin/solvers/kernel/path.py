@@ -222,8 +222,8 @@ class RegularisationPath:
         if not reach <= LARGEST:
             raise ValueError(
                 f"C times the sum of weights is {C * self.total:.3g} and k(x, x) is up to "
-                f"{self.largest:.3g}: more than floating point numbers can tell apart. Use a smaller "
-                f"C or smaller weights, or scale the kernel down"
+                f"{self.largest:.3g}: more than floating point numbers can tell apart. Use a "
+                f"smaller C or smaller weights, or scale the kernel down"
             )
         return C * self.q
 
