@@ -43,9 +43,9 @@ def said_by(name, **options):
 
 
 def most_excess(found):
-    """How far above the best possible objective the sentence allows, with its two digits."""
+    """How far above the best possible objective the sentence allows."""
     share = float(found["percent"]) / 100 if found["percent"] else float(found["times"]) - 1
-    return 1.06 * share + 1e-9
+    return share + 1e-9
 
 
 @pytest.mark.parametrize("name", MACHINES)

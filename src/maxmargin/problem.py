@@ -105,8 +105,7 @@ class Certificate:
             return f"nothing known yet about how close to {self.best} that is"
         excess = self.gap / self.dual if self.primal > 0 else 0.0
         if excess > 1:
-            times = float(f"{self.primal / self.dual:.2g}")
-            return f"at most {times:g} times {self.best}"
+            return f"at most {rounded_up(self.primal / self.dual):g} times {self.best}"
         return f"within {percent(max(excess, LEAST_EXCESS))} of {self.best}"
 
     @property
@@ -138,9 +137,21 @@ class Certificate:
 
 
 def percent(share: float) -> str:
-    """A share for people: two digits, no more of them than are known."""
-    number = 100 * share
-    return f"{number:.0f} %" if 99.5 <= number < 1e6 else f"{number:.2g} %"
+    """A share for people: two digits, rounded up, so that no bound is said to be less."""
+    number = rounded_up(100 * share)
+    if not 0 < number < 99:
+        return f"{number:.0f} %" if number < 1e6 else f"{number:.2g} %"
+    places = max(0, 1 - math.floor(math.log10(number)))
+    text = f"{number:.{places}f}"
+    return f"{text.rstrip('0').rstrip('.') if places else text} %"
+
+
+def rounded_up(number: float) -> float:
+    """Two digits, and no less but for rounding errors."""
+    if not 0 < number < math.inf:
+        return number
+    unit = 10.0 ** (math.floor(math.log10(number)) - 1)
+    return float(f"{math.ceil(number / unit * (1 - 1e-9)) * unit:.2g}")
 
 
 def written_out(number: float) -> str:
