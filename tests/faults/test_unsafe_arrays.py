@@ -151,6 +151,23 @@ def test_how_arrays_lie_in_memory_changes_no_answer(kind, name, layout):
     assert np.array_equal(ours.predict(moved), theirs.predict(plain))
 
 
+@pytest.mark.parametrize("solver", ["ocas", "newton"])
+@pytest.mark.parametrize("from_disk", [False, True])
+def test_float32_of_another_order_of_bytes_is_float32(solver, from_disk):
+    """It became float64, and a feature map computed other numbers from it."""
+    X, y, kinds = np.array([[0.7], [0.3], [0.5]], np.float32), np.array([0, 1, 1]), set()
+
+    def squares(rows):
+        kinds.add(rows.dtype)
+        return np.hstack([rows, rows * rows])
+
+    moved = X.astype(X.dtype.newbyteorder(">"))
+    given = ArraySource(moved, y) if from_disk else moved
+    model = LinearSVC(solver=solver, features=squares)
+    model.fit(*([given] if from_disk else [given, y])).predict(moved)
+    assert kinds == {np.dtype(np.float32)}
+
+
 @pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.parametrize("X", [np.float64(1.0), np.array(1.0), np.zeros(3), np.zeros((2, 2, 2))])
 def test_what_has_no_rows_and_columns_is_refused(name, X):

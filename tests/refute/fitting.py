@@ -135,8 +135,9 @@ def given_matrix(problem: Problem) -> np.ndarray:
     return K
 
 
-def is_indefinite(K: np.ndarray) -> bool:
-    """Beyond what rounding can do to a positive semidefinite matrix."""
+def is_indefinite(problem: Problem) -> bool:
+    """Beyond what rounding can do to a positive semidefinite matrix; an offset is part of it."""
+    K = given_matrix(problem) + problem.options.get("offset", 0.0) ** 2
     if not np.isfinite(K).all():
         return False
     eigenvalues = np.linalg.eigvalsh(K / max(np.abs(K).max(), 1e-300))

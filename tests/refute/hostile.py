@@ -57,7 +57,8 @@ def whole_numbers(problem: Problem, rng, quick: bool) -> Problem:
     dtype = np.dtype(str(rng.choice(TYPES)))
     low, high = (0, 1) if dtype.kind == "b" else (-60, 60) if dtype.kind in "if" else (0, 120)
     size = max(float(np.abs(problem.X).max()), 1e-300)
-    near_one = np.nan_to_num(problem.X / size)
+    with np.errstate(invalid="ignore"):  # infinity among them
+        near_one = np.nan_to_num(problem.X / size)
     X = np.clip(np.rint(near_one * decades(rng, 0, 2)), low, high).astype(dtype)
     layout = "C" if dtype == np.float16 else problem.layout  # scipy has no such matrices
     return replace(problem, X=X, layout=layout)

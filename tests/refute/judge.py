@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import is_regressor
 
 import maxmargin
+from maxmargin.distributed.errors import PartitionError
 from maxmargin.problem import Status
 from tests.refute.arithmetic import Value
 from tests.refute.claim import Claim
@@ -23,6 +24,7 @@ from tests.refute.problem import Problem
 
 # Besides rounding: the documentation counts values that agree to nine digits as equal.
 AGREE = 1e-9
+NOT_REFUSALS = (np.linalg.LinAlgError, UnicodeError)  # though they are ValueErrors
 DIGITS = 1 + 1e-8  # what two digits that are rounded up may still take away
 
 
@@ -56,7 +58,7 @@ def judge(problem: Problem) -> Verdict:
             verdict.fault("warning", f"{warning.message} ({place}:{warning.lineno})")
     if estimator is None:
         return verdict
-    if problem.kind.endswith("-precomputed") and is_indefinite(given_matrix(problem)):
+    if problem.kind.endswith("-precomputed") and is_indefinite(problem):
         if not any("positive" in str(warning.message) for warning in caught):
             verdict.fault("indefinite", "a matrix that is not positive definite was certified")
         return verdict
@@ -70,8 +72,9 @@ def fitted(problem: Problem, verdict: Verdict) -> Any:
     """The estimator, or None where it refused or failed."""
     try:
         return fit(problem)
-    except ValueError as error:
-        if isinstance(error, np.linalg.LinAlgError | UnicodeError):
+    except (ValueError, PartitionError) as error:
+        refused = error.__cause__ if isinstance(error, PartitionError) else error
+        if not isinstance(refused, ValueError) or isinstance(refused, NOT_REFUSALS):
             verdict.fault("exception", f"{type(error).__name__}: {error}")
         elif not re.search(r"[0-9'\"]", str(error)):
             verdict.fault("refusal", f"names no value: {error}")

@@ -109,3 +109,17 @@ def test_a_map_that_makes_infinite_features_is_refused_without_warnings():
     verdict = judge(Problem("linear-features", X, np.arange(7) == 0, options=options))
     assert verdict.faults == []
     assert "Scale the features" in verdict.refusal
+
+
+def test_an_offset_may_make_a_given_matrix_definite():
+    """It was the judge that forgot the offset."""
+    options = {"C": 0.0224, "kernel": "linear", "offset": 27.3, "indefinite": 0.0817}
+    X, y = np.array([[-9.0], [50.0]]), np.arange(2)
+    assert judge(Problem("kernel-precomputed", X, y, options=options)).faults == []
+
+
+def test_rows_of_a_partition_that_cannot_be_used_are_a_refusal():
+    pytest.importorskip("distributed", reason="the extra [dask] is not installed")
+    X, options = np.array([[np.inf], [np.inf]], np.float32), {"C": 1.8, "solver": "auto"}
+    verdict = judge(Problem("dask-linear", X, np.arange(2), options=options))
+    assert verdict.faults == [] and "holds NaN or infinity" in verdict.refusal

@@ -182,13 +182,14 @@ def _usable(X: np.ndarray) -> bool:
 
 
 def safe_rows(X: Any, threads: int | None) -> Any:
-    """X of any type, safe for loops that trust it: sparse matrices as checked CSR, arrays aligned.
+    """X of any type, safe for loops that trust it: sparse matrices as checked CSR, arrays aligned
+    and in the machine's order of bytes, so that float32 from elsewhere is float32.
 
     ValueError if entries of a sparse matrix lie outside it.
     """
     if sp.issparse(X):
         return checked_csr(X, _core.Pool(useful_threads(threads, np.size(getattr(X, "data", ())))))
-    if isinstance(X, np.ndarray) and X.ndim and not X.flags.aligned:
+    if isinstance(X, np.ndarray) and X.ndim and not (X.flags.aligned and X.dtype.isnative):
         return aligned(X)
     return X
 

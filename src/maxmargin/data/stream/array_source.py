@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import _core
-from maxmargin.data.arrays import SMALL_INTEGERS, number_types, summed
+from maxmargin.data.arrays import SMALL_INTEGERS, aligned, number_types, summed
 from maxmargin.data.dataset import Dataset
 from maxmargin.data.errors import DataError
 from maxmargin.data.sparse import checked_csr
@@ -129,6 +129,7 @@ def _as_rows(X: Any) -> Any:
     X = np.asarray(X)
     if X.ndim != 2:
         raise DataError(f"X has shape {X.shape}; expected rows and columns")
+    X = X if X.dtype.isnative else aligned(X)
     return X if X.dtype in number_types(X) else X.astype(np.float64)
 
 
