@@ -297,6 +297,9 @@ def damaged():
         (2, {"values": [1, 2]}),
         (2, {"rare": "no"}),
         (3, {"formats": [1]}),
+        (3, {"formats": [""]}),
+        (3, {"formats": ["%"]}),
+        (3, {"formats": "%Y"}),
         (5, {"bits": 60}),
         (5, {"n": True}),
     ):

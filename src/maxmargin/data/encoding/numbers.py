@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from maxmargin.data.encoding.entries import Entries
 from maxmargin.data.encoding.numerals import WAYS
-from maxmargin.data.encoding.values import TIME, as_days, as_numbers
+from maxmargin.data.encoding.values import DATE_FORMATS, TIME, as_days, as_numbers
 
 MOSTLY_ZERO = 0.5  # more than this share of zeros
 DIGITS = 6  # of centre and scale: so they do not depend on how the rows were cut into blocks
@@ -214,8 +214,11 @@ def unpack_number(packed: dict[str, Any]) -> NumberColumn:
     varies, indicator, formats = (packed.get(k) for k in ("varies", "indicator", "formats"))
     if not isinstance(varies, bool) or not isinstance(indicator, bool) or not varies | indicator:
         raise ValueError("its encoding does not say what a number becomes")
-    if not isinstance(formats, list) or not all(isinstance(text, str) for text in formats):
-        raise ValueError("its encoding has date formats that are no text")
+    if not isinstance(formats, list):
+        raise ValueError(f"its encoding has formats {formats!r}; expected a list")
+    # Arrow reads beyond the end of an empty one.
+    if packed["kind"] == "date" and not all(format in DATE_FORMATS for format in formats):
+        raise ValueError(f"its encoding has dates written as {formats}; expected {DATE_FORMATS}")
     if packed["kind"] == "number" and formats not in ([], *([way] for way in WAYS)):
         raise ValueError(f"its encoding has numbers written as {formats}; expected {WAYS}")
     centre, scale = float(packed["centre"]), float(packed["scale"])
