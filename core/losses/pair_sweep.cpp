@@ -138,7 +138,8 @@ void run_sweep(const Sweep& sweep, Range range, const double* of_rank) {
 // part knows what was inserted before it.
 void run_sweep(const Sweep& sweep, Pool& pool) {
   // With as many ranks as rows these counts cost as much as a good share of the sweep: few parts.
-  const std::size_t parts = pieces(sweep.n, 32768, sweep.ranks < 65536 ? 16 : 4);
+  const std::size_t least = 16 * sweep.ranks < sweep.n ? 8192 : 32768;
+  const std::size_t parts = pieces(sweep.n, least, sweep.ranks < 65536 ? 16 : 4);
   std::vector<double> of_rank(parts * sweep.ranks);
   pool.run(parts - 1, [&](std::size_t t) {
     double* after = of_rank.data() + (t + 1) * sweep.ranks;

@@ -13,7 +13,7 @@ namespace maxmargin {
 namespace {
 
 // A query with this many rows is worked on by all threads, smaller ones are shared out among them.
-constexpr std::size_t kLarge = 32768;
+constexpr std::size_t kLarge = 16384;
 constexpr std::size_t kBatch = 4096;
 // So few rows are always compared pair by pair. So few pairs are summed one by one for the value
 // that a certificate states.

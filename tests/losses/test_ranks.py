@@ -36,10 +36,10 @@ def test_counts_are_right_for_any_number_of_ranks(ranks, weighted):
 
 @pytest.mark.parametrize("ranks", [2, 40, None])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_large_queries_give_what_their_thinned_parts_give(ranks, weighted):
+@pytest.mark.parametrize("n", [17_000, 70_000])
+def test_large_queries_give_what_their_thinned_parts_give(ranks, weighted, n):
     """A query cut into parts for many threads, against the same rows as one part."""
     rng = np.random.default_rng(4)
-    n = 70_000
     y = rng.normal(size=n) if ranks is None else rng.integers(0, ranks, n).astype(float)
     p = np.round(rng.normal(size=n), 3)
     s = rng.integers(0, 3, n).astype(float) if weighted else None
