@@ -309,12 +309,12 @@ def fit_and_say(queue):
 
 def test_kernels_are_fitted_in_a_child_forked_while_a_kernel_fit_runs():
     """The lock around BLAS is held by a thread that the child does not have."""
-    from maxmargin.solvers.kernel.blas import blas_threads
+    from maxmargin.solvers.kernel.blas import OneBlasThread
 
     held, done = threading.Event(), threading.Event()
 
     def hold():
-        with blas_threads(_core.Pool(1)):
+        with OneBlasThread()():
             held.set()
             done.wait()
 

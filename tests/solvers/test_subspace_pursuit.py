@@ -234,6 +234,33 @@ def test_kernel_tiles_are_kernel_values(rows, vectors, monkeypatch):
     assert np.allclose(K, kernel_block(kernel, X, V))
 
 
+@pytest.mark.parametrize("threads", [2, 3])
+def test_kernel_tiles_of_several_threads_are_those_of_one(threads, monkeypatch):
+    """In their order, bit by bit, though more tiles are made than there is memory for."""
+    monkeypatch.setattr(kernel_values, "TILE_VALUES", 256)
+    rng = np.random.default_rng(0)
+    X, V = rng.normal(size=(3000, 20)), rng.normal(size=(5, 20))
+
+    def all_tiles(threads):
+        tiles = kernel_values.kernel_tiles(X, V, RBF, _core.Pool(threads))
+        return [(rows.start, values.copy()) for rows, _, values in tiles]
+
+    for (start, values), (again, same) in zip(all_tiles(1), all_tiles(threads), strict=True):
+        assert start == again
+        np.testing.assert_array_equal(values, same)
+
+
+def test_a_stop_ends_kernel_tiles_between_two():
+    stop = _core.Stop()
+    pool = _core.Pool(2, stop)
+    X = np.random.default_rng(0).normal(size=(60000, 3))
+    tiles = kernel_values.kernel_tiles(X, X[:4], RBF, pool)
+    next(tiles)
+    stop.interrupt()
+    with pytest.raises(_core.Stopped):
+        list(tiles)
+
+
 def test_kernel_values_of_long_wide_rows_are_exact():
     """A common column of large numbers: products in float32 would lose the digits of distances."""
     common = np.full((60, 1), 1e3)

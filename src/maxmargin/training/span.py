@@ -29,6 +29,7 @@ from maxmargin.parameters import (
 )
 from maxmargin.problem import Progress, joined
 from maxmargin.solvers.common.run import interruptible
+from maxmargin.solvers.kernel.blas import OneBlasThread
 from maxmargin.solvers.kernel.gram import KERNELS, Kernel
 from maxmargin.solvers.subspace import subspace_pursuit
 from maxmargin.solvers.subspace.basis_choice import BASES, check_preimages, choice_of
@@ -167,7 +168,8 @@ def pursue(
     gamma = gamma_of(plan.gamma, X, weights) if plan.kernel != "linear" else 1.0
     kernel = Kernel(plan.kernel, gamma, plan.degree, plan.coef0)
     # What overflows in a search ends in a certificate that says so.
-    with interruptible(options.max_time) as stop, np.errstate(all="ignore"):
+    ignored, one_thread = np.errstate(all="ignore"), OneBlasThread()()
+    with interruptible(options.max_time) as stop, ignored, one_thread:
         pool = _core.Pool(options.threads or granted_cpus(), stop)
         settings = options.settings(stop)
         losses = make_losses(pool)

@@ -12,6 +12,7 @@ import contextlib
 import functools
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, TypeVar
@@ -25,7 +26,7 @@ Result = TypeVar("Result")
 
 
 class _Blas:
-    """The number of threads of BLAS: the least that any of our computations asks for.
+    """BLAS on one thread while any of our computations asks for it.
 
     The first sets it and the last puts it back, whatever order they end in. A fork copies the lock
     as it is, and the thread that would open it is not there in the child: it starts with a new one,
@@ -34,8 +35,8 @@ class _Blas:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._asked: list[int] = []
-        self._first: Any = None
+        self._users = 0
+        self._limit: Any = None
         os.register_at_fork(after_in_child=self._after_fork)
 
     @functools.cached_property
@@ -44,45 +45,38 @@ class _Blas:
         return ThreadpoolController()
 
     @contextlib.contextmanager
-    def limited(self, threads: int) -> Iterator[None]:
+    def on_one_thread(self) -> Iterator[None]:
         with self._lock:
-            self._asked.append(threads)
-            self._apply()
+            self._users += 1
+            if self._users == 1:
+                self._limit = self._libraries.limit(limits=1, user_api="blas")
         try:
             yield
         finally:
             with self._lock:
-                self._asked.remove(threads)
-                self._apply()
+                self._users -= 1
+                if self._users == 0:
+                    self._put_back()
 
-    def _apply(self) -> None:
-        if not self._asked:
-            self._first.restore_original_limits()
-            self._first = None
-            return
-        limit = self._libraries.limit(limits=min(self._asked), user_api="blas")
-        self._first = limit if self._first is None else self._first
+    def _put_back(self) -> None:
+        self._limit.restore_original_limits()
+        self._limit = None
 
     def _after_fork(self) -> None:
         self._lock = threading.Lock()
-        self._asked = []
-        if self._first is not None:
-            self._apply()
+        self._users = 0
+        if self._limit is not None:
+            self._put_back()
 
 
 _BLAS = _Blas()
-
-
-def blas_threads(pool: _core.Pool) -> contextlib.AbstractContextManager[None]:
-    """BLAS uses as many threads as the pool has."""
-    return _BLAS.limited(pool.threads)
 
 
 class OneBlasThread:
     """Small products on the caller's thread: the same sums for any number of threads."""
 
     def __call__(self) -> contextlib.AbstractContextManager[None]:
-        return _BLAS.limited(1)
+        return _BLAS.on_one_thread()
 
 
 def in_threads(
@@ -93,7 +87,7 @@ def in_threads(
     Results are in the order of the tasks. Work that calls the core uses a pool of one thread. The
     stop flag of the pool is looked at between tasks, and ends them with `Stopped`.
     """
-    with _BLAS.limited(1):
+    with _BLAS.on_one_thread():
         if pool.threads == 1 or len(tasks) <= 1:
             results = []
             for task in tasks:
@@ -110,3 +104,35 @@ def in_threads(
                     future.cancel()
                 raise
         return [future.result() for future in futures]
+
+
+def made_ahead(
+    make: Callable[[Task, int], Result], tasks: Sequence[Task], pool: _core.Pool
+) -> Iterator[Result]:
+    """``make(task, place)`` for every task, in their order, made by threads while the caller works
+    on the one before.
+
+    A result is the caller's until it asks for the next: `place` counts results that exist at a
+    time, at most one more than the pool has threads, so that memory is used again. Otherwise as
+    `in_threads`.
+    """
+    places = pool.threads + 1
+    with _BLAS.on_one_thread():
+        if pool.threads == 1 or len(tasks) <= 1:
+            for task in tasks:
+                pool.raise_if_stopped()
+                yield make(task, 0)
+            return
+        with ThreadPoolExecutor(min(pool.threads, len(tasks))) as executor:
+            ahead = deque(
+                executor.submit(make, tasks[t], t) for t in range(min(places, len(tasks)))
+            )
+            try:
+                for t in range(len(tasks)):
+                    pool.raise_if_stopped()
+                    yield ahead.popleft().result()
+                    if t + places < len(tasks):
+                        ahead.append(executor.submit(make, tasks[t + places], t % places))
+            finally:
+                for future in ahead:
+                    future.cancel()

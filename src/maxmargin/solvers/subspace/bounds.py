@@ -30,6 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxmargin import _core
+from maxmargin.solvers.kernel.blas import in_threads
 from maxmargin.solvers.kernel.gram import DENSE_ADVANTAGE, tiles
 from maxmargin.solvers.subspace.certificate import (
     ActivePlanes,
@@ -220,16 +221,19 @@ def sampled_squares(
 
 def heights_of(subspace: Subspace, rows: Weighted, found: Evaluation) -> np.ndarray:
     """``||phi(x_i) - P_B phi(x_i)||`` of every row."""
-    heights = np.sqrt(rows.own)
     if subspace.k == 0:
-        return heights
-    basis, K = subspace.basis.vectors, np.empty((min(BLOCK, rows.n), subspace.k))
-    for first, last in tiles(rows.n, BLOCK):
+        return np.sqrt(rows.own)
+    basis, kernel, alone = subspace.basis.vectors, subspace.kernel, _core.Pool(1)
+
+    def of_block(block: tuple[int, int]) -> np.ndarray:
+        first, last = block
+        K = np.empty((last - first, subspace.k))
         part = rows.X[first:last]  # type: ignore[index]
-        for some, columns, values in kernel_tiles(part, basis, subspace.kernel, subspace.pool):
+        for some, columns, values in kernel_tiles(part, basis, kernel, alone):
             K[some, columns] = values
-        heights[first:last] = found.span.heights(K[: last - first], rows.own[first:last])
-    return heights
+        return found.span.heights(K, rows.own[first:last])
+
+    return np.concatenate(in_threads(of_block, list(tiles(rows.n, BLOCK)), subspace.pool))
 
 
 def products_with_residuals(
@@ -239,10 +243,8 @@ def products_with_residuals(
     g = np.zeros((len(rows.subgrad), len(drawn)))
     X = rows.X[drawn]  # type: ignore[index]
     kernel, pool = subspace.kernel, subspace.pool
-    for first, last in tiles(rows.n, BLOCK):
-        part = rows.X[first:last]  # type: ignore[index]
-        for some, columns, K in kernel_tiles(X, part, kernel, pool):
-            g[:, some] += rows.subgrad[:, first + columns.start : first + columns.stop] @ K.T
+    for some, columns, K in kernel_tiles(rows.X, X, kernel, pool):
+        g[:, columns] += rows.subgrad[:, some] @ K
     for some, columns, K in kernel_tiles(X, subspace.basis.vectors, kernel, pool):
         g[:, some] -= found.c[:, columns] @ K.T
     return g

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from maxmargin import _core
 from maxmargin.data.arrays import ArrayRows
-from maxmargin.solvers.kernel.blas import blas_threads
+from maxmargin.solvers.kernel.blas import made_ahead
 from maxmargin.solvers.kernel.gram import (
     DENSE_ADVANTAGE,
     Kernel,
@@ -76,29 +76,54 @@ def kernel_tiles(
     if vectors.shape[0] == 0:
         return
     X = X.tocsr() if sp.issparse(X) else X
-    densify = sp.issparse(X) and not is_wide(X)
     centre = None
     if kernel.of_distance and not sp.issparse(X) and not sp.issparse(vectors):
         centre = centre_of(vectors)
-    with blas_threads(pool):
-        for first, last in tiles(vectors.shape[0], slab_size(X, vectors)):
-            right = factor_of(X, vectors[first:last], centre)
-            size = int(np.clip(TILE_VALUES // (last - first), 256, 8192))
-            products = Products(min(size, X.shape[0]), last - first, pool)
-            norms = squared_norms(right)
-            for begin, end in tiles(X.shape[0], size):
-                points = X[begin:end].toarray() if densify else X[begin:end]
-                if centre is None:
-                    left = points.astype(np.float64, copy=False)
-                else:
-                    left = np.subtract(points, centre, dtype=np.float64)
-                own = squared_norms(left)
-                if sp.issparse(left) or products_will_do(kernel, digits, own, norms):
-                    K = products(left, right)
-                    _core.kernel_values(kernel.function, K, own, norms, pool)
-                else:
-                    K = direct_values(kernel, points, vectors[first:last], pool)
-                yield slice(begin, end), slice(first, last), K
+    for first, last in tiles(vectors.shape[0], slab_size(X, vectors)):
+        some = vectors[first:last]
+        size = min(int(np.clip(TILE_VALUES // (last - first), 256, 8192)), X.shape[0])
+        tile = _Tile(X, some, factor_of(X, some, centre), centre, kernel, digits, size)
+        bands = list(tiles(X.shape[0], size))
+        for (begin, end), K in zip(bands, made_ahead(tile, bands, pool), strict=True):
+            yield slice(begin, end), slice(first, last), K
+
+
+class _Tile:
+    """Kernel values of some rows of X with the vectors of a slab, on the caller's thread."""
+
+    def __init__(
+        self,
+        X: Any,
+        vectors: Any,
+        factor: Any,
+        centre: np.ndarray | None,
+        kernel: Kernel,
+        digits: float,
+        size: int,
+    ) -> None:
+        self._X, self._vectors, self._factor, self._centre = X, vectors, factor, centre
+        self._kernel, self._digits, self._size = kernel, digits, size
+        self._norms = squared_norms(factor)
+        self._densify = sp.issparse(X) and not is_wide(X)
+        self._products: dict[int, Products] = {}
+
+    def __call__(self, band: tuple[int, int], place: int) -> np.ndarray:
+        begin, end = band
+        points = self._X[begin:end].toarray() if self._densify else self._X[begin:end]
+        if self._centre is None:
+            left = points.astype(np.float64, copy=False)
+        else:
+            left = np.subtract(points, self._centre, dtype=np.float64)
+        own, alone = squared_norms(left), _core.Pool(1)
+        if not sp.issparse(left) and not products_will_do(
+            self._kernel, self._digits, own, self._norms
+        ):
+            return direct_values(self._kernel, points, self._vectors, alone)
+        if place not in self._products:
+            self._products[place] = Products(self._size, self._factor.shape[0], alone)
+        K = self._products[place](left, self._factor)
+        _core.kernel_values(self._kernel.function, K, own, self._norms, alone)
+        return K
 
 
 def exponent_error(kernel: Kernel, largest: float) -> float:
