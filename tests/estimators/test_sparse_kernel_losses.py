@@ -129,3 +129,14 @@ def test_vectors_are_added_until_planes_are_within_delta(loss, classes):
     assert few.n_basis_ == 3  # never more than asked for
     with pytest.raises(ValueError, match="delta"):
         SparseKernelSVC(delta=0.0).fit(X, y)
+
+
+def test_free_vectors_leave_zero_where_the_labellings_of_f1_tie():
+    """All labellings without a right positive cost the same at 0: each plane alone leads nowhere,
+    and vectors that served one of them over and over were of no use."""
+    rng = np.random.default_rng(0)
+    X, centres = rng.uniform(-1, 1, (1000, 2)), rng.uniform(-1, 1, (20, 2))
+    y = np.min(np.sum((X[:, None] - centres) ** 2, axis=2), axis=1) < 0.01
+    model = SparseKernelSVC(20, C=1.0, gamma=8.0, loss="f1", random_state=0).fit(X, y)
+    assert model.certificate_.primal < 0.99 * 1000
+    assert model.score(X, y) > 0.5

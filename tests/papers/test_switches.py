@@ -111,7 +111,7 @@ def test_the_newest_plane_is_followed_where_that_is_asked_for():
         for residual in ("best", "newest")
     }
     for machine in machines.values():
-        machine.subgrad = np.full(80, 0.25)
+        machine.p_c, machine.subgrad = np.ones(80), np.full(80, 0.25)
     assert (machines["newest"].residual_of() == 0.25).all()
     assert (machines["best"].residual_of() == -y).all()
 

@@ -82,11 +82,14 @@ class ActivePlanes:
 
 
 def kernel_error(kernel: Kernel, X: Any, largest: float, digits: float) -> float:
-    """Relative error of kernel values, where `digits` are asked for; wide sparse rows have those
-    that products leave."""
+    """Relative error of kernel values of points with squared norms up to `largest`, where `digits`
+    are asked for; wide sparse rows have those that products leave."""
     if not kernel.of_distance:
         return ROUNDINGS
-    return ROUNDINGS + (exponent_error(kernel, largest) if is_wide(X) else digits)
+    if is_wide(X):
+        return ROUNDINGS + exponent_error(kernel, largest)
+    # Products are taken where they leave the digits; about a centre points are twice as long.
+    return ROUNDINGS + min(digits, exponent_error(kernel, 4 * largest))
 
 
 class Span:
@@ -207,7 +210,9 @@ def evaluate_by(
     else:
         c = span.coefficients(u)
         projections = span.projections(u, c)
-    largest = float(subspace.norms.max(initial=0.0))
+    largest = max(
+        float(norms.max(initial=0.0)) for norms in (subspace.norms, squared_norms(vectors))
+    )
     value_error = kernel_error(kernel, X, largest, digits)
     G, weight = np.abs(span.G), np.abs(c[-1])
     size = 2 * float(weight @ sizes) + float(weight @ G @ weight)

@@ -155,7 +155,7 @@ class Residual(SampledResidual):
             points[:m] = sampled
         points[m:] = subspace.basis.vectors
         if self.kernel.of_distance and m:
-            centre = points[:m].mean(axis=0, dtype=np.float64).astype(number)
+            centre = points[:m].mean(axis=0)
             points -= centre
             self._centre = centre.astype(np.float64)
         self._blocks = [points]

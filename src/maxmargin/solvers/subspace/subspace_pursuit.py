@@ -37,8 +37,9 @@ is the duality gap. `iteration` counts planes, of growth too. tests/papers has t
 Python; the loop takes the same steps.
 
 The paper follows the residual of the newest plane. Here it is that of the plane at w_b: -w_b - Psi
-is the steepest descent there, and its part outside the span is what the basis lacks. A `Pursuit`
-has what the paper does, for comparisons.
+is the steepest descent there, and its part outside the span is what the basis lacks. After a step
+that left w_b where it was it is that of the planes' mixture. A `Pursuit` has what the paper does,
+for comparisons.
 
 Several classes are several problems on one basis, which take turns in choosing.
 """
@@ -57,7 +58,6 @@ from maxmargin.losses.pointwise import Pointwise
 from maxmargin.problem import Progress, Settings, Status
 from maxmargin.solvers.common.run import Run
 from maxmargin.solvers.common.vectors import norm2
-from maxmargin.solvers.kernel.blas import OneBlasThread
 from maxmargin.solvers.kernel.certificate import SpanCertificate
 from maxmargin.solvers.linear.bundle import Point, line_search, next_touch, offset, unstoppable
 from maxmargin.solvers.subspace.basis_choice import Choice
@@ -138,12 +138,10 @@ def solve(
 
 def grow(machines: list[Machine], subspace: Subspace, choice: Choice, size: int) -> bool:
     """Basis vectors until there are `size`, a cutting plane after each; True if no more exist."""
-    one_blas_thread = OneBlasThread()
     while subspace.k < size and not any(machine.ended for machine in machines):
         machine = machines[subspace.k % len(machines)]
         try:
-            with one_blas_thread():
-                z = extend_basis(subspace, choice, machine.residual_of())
+            z = extend_basis(subspace, choice, machine.residual_of())
             if z is None:
                 return True
             for other in machines:
@@ -206,7 +204,7 @@ class Machine:
         self.best = Point(np.empty(0), np.zeros(subspace.n), loss.at_zero, 0.0)
         self.p_c, self.R_c = self.best.p, self.best.R
         self.subgrad = self.judge.evaluate(self.p_c)[1]  # the plane at w = 0
-        self.D, self.iteration = 0.0, 0
+        self.D, self.iteration, self.stuck = 0.0, 0, False
 
     @property
     def ended(self) -> bool:
@@ -214,9 +212,15 @@ class Machine:
         return self.run.status not in (None, Status.OPTIMAL)
 
     def residual_of(self) -> np.ndarray:
-        """Of the plane that the next basis vector is to serve: at w_b, else that of the bound."""
-        if self.pursuit.residual == "newest":
+        """Of the plane that the next basis vector is to serve.
+
+        Where the last step did not move w_b, its plane was served already. That is so where many
+        labellings tie, of F1 at w = 0 say: P falls along the mixture of their planes only.
+        """
+        if self.pursuit.residual == "newest" or self.p_c is self.best.p:
             subgrad = self.subgrad
+        elif self.stuck:
+            subgrad = self.planes.mixed()
         else:
             subgrad = self.loss.evaluate(self.best.p)[1]
         return subgrad if subgrad.any() or not len(self.planes) else self.planes.mixed()
@@ -252,6 +256,7 @@ class Machine:
             self.R_c, self.subgrad = self.loss.evaluate(p_t)
             here = Point(w_t, p_t, self.R_c, norm2(w_t))
             self.best = min(best, here, key=lambda point: point.P)
+        self.stuck = self.best is best
         self.planes.drop_idle()
         self.iteration += 1
 
