@@ -331,7 +331,7 @@ def test_the_table_of_kinds_is_whole():
     assert set(kinds.MEASURES) == set(MEASURES)
     assert set(kernel_options.KERNELS) == set(KERNELS)
     for kind in KINDS:
-        for function in ("plan", "train", "search", "predict", "evaluate"):
+        for function in ("plan", "fit", "about", "search", "predict", "evaluate"):
             assert callable(getattr(machine(kind), function))
 
 

@@ -11,7 +11,7 @@ import typer
 from maxmargin.cli import options
 from maxmargin.cli.evaluate import show
 from maxmargin.cli.fitting import classes_of
-from maxmargin.cli.kinds import linear
+from maxmargin.cli.kinds.linear import Linear
 from maxmargin.cli.options import Choices
 from maxmargin.cli.outputs import Outputs
 
@@ -43,13 +43,13 @@ def demo(
         dataset.y = whole_numbers(classes_of(dataset))
     n, d = training.X.shape
     typer.echo(f"UCI Adult (excerpt): who earns more than $50K? {n} people, {d} features.")
-    plan = linear.plan(choices, None)  # it takes a blink
-    trained, _ = linear.train(training, plan, choices)
+    machine = Linear()
+    trained = machine.fit(training, machine.plan(choices, None), choices)  # it takes a blink
     typer.echo(f"Solver {trained.model.solver}: {trained.model.certificate}.\n")
     typer.echo("How the relative duality gap fell:")
     typer.echo(gap_chart(trained.history, choices.tol) + "\n")
     typer.echo(f"On {test.X.shape[0]} people it never saw:")
-    show(linear.evaluate(trained.model, test, choices.threads))
+    show(machine.evaluate(trained.model, test, choices.threads))
     save(trained.model, path, overwrite=True)  # checked before the work
     typer.echo(f"Model: {path} (maxmargin info {path})")
     typer.echo(_picture(trained.history, picture, choices.tol))

@@ -73,10 +73,10 @@ class Found:
 
 def fit(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str, list[Progress]]:
     """The model of labelled rows, what there was to tell apart ("2 classes"), and the run."""
-    trained, groups = kinds.machine(choices.kind).train(
-        dataset, weighted(plan, dataset, choices), choices
-    )
-    return with_columns(trained.model, dataset), groups, trained.history
+    machine = kinds.machine(choices.kind)
+    trained = machine.fit(dataset, weighted(plan, dataset, choices), choices)
+    about = machine.about(dataset, trained.model)
+    return with_columns(trained.model, dataset), about, trained.history
 
 
 def weighted(plan: Any, dataset: Dataset, choices: Choices) -> Any:

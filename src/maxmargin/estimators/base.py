@@ -26,16 +26,18 @@ from maxmargin.estimators.conventions import (
     warn_if_missed,
 )
 from maxmargin.estimators.reporting import Reporting
-from maxmargin.estimators.sources import is_source, opened, read_labelled, read_table
+from maxmargin.estimators.sources import (
+    is_source,
+    opened,
+    read_labelled,
+    read_table,
+    refuse_dask,
+)
 from maxmargin.models.files import register_estimator, save
 from maxmargin.parameters import Options, positive
 from maxmargin.problem import Callback
 from maxmargin.training.targets import check_one_column, checked_queries
-
-ON_CLUSTERS = (  # of `maxmargin.distributed`
-    *("LinearSVC", "LinearSVR", "RankSVM", "OrdinalSVC", "MeasureSVC"),
-    *("KernelSVC", "KernelSVCCV"),  # in cells
-)
+from maxmargin.training.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,9 @@ def parameters(estimator: type[T]) -> type[T]:
 class Machine(Reporting, Observed, BaseEstimator):
     """A face of `model_`, which `fit` finds by way of `maxmargin.training`.
 
-    Subclasses name the kind of their model files, which attributes they show of the model, and how
-    parameters become a plan (`_plan`) and a plan becomes a model (`_train`).
+    Subclasses name the kind of their model files, which attributes they show of the model, how
+    parameters become a plan (`_plan`) and what is learned by it (`_learns`; or they have a `_train`
+    of their own).
     """
 
     tol: float = 1e-3
@@ -78,6 +81,7 @@ class Machine(Reporting, Observed, BaseEstimator):
     callback: Callback | None = None
 
     _kind: ClassVar[str] = ""
+    _learns: ClassVar[type[Task]]  # what `maxmargin.training` calls it
     _shown: ClassVar[tuple[str, ...]] = ()  # of the model; with an underscore they are ours
     _rows_stay_on_disk: ClassVar[bool] = False  # where X is a file
 
@@ -106,9 +110,13 @@ class Machine(Reporting, Observed, BaseEstimator):
         """What is to be solved, every parameter checked."""
         raise NotImplementedError
 
+    def _task(self, given: Given, plan: Any) -> Task:
+        """What is to be learned of the rows, in a fit or in a search."""
+        return self._learns(given.y, plan, given.weight, given.qid)
+
     def _train(self, given: Given, plan: Any) -> Any:
         """What `maxmargin.training` makes of the rows."""
-        raise NotImplementedError
+        return self._task(given, plan).train(given.X, self._starts())
 
     # ------------------------------------------------------------ before a fit
 
@@ -340,11 +348,3 @@ class WithIntercept(Machine):
         """The value of the constant feature; 0 for none."""
         scaling = positive("intercept_scaling", self.intercept_scaling)
         return scaling if self.fit_intercept else 0.0
-
-
-def refuse_dask(X: Any, name: str) -> None:
-    """Rows on a cluster are for the classes of `maxmargin.distributed`."""
-    if type(X).__module__.split(".")[0] not in ("dask", "dask_expr"):
-        return
-    advice = f"use maxmargin.distributed.{name}, or " if name in ON_CLUSTERS else ""
-    raise TypeError(f"X is a dask array; {advice}bring it into memory first: X.compute()")

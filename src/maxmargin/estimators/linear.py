@@ -15,8 +15,8 @@ from maxmargin.models.files import register_estimator
 from maxmargin.models.multi_label import MultiLabelModel
 from maxmargin.parameters import one_of
 from maxmargin.training.fit import LinearPlan, Trained
-from maxmargin.training.linear import train
 from maxmargin.training.multi_label import train_labels
+from maxmargin.training.tasks import OfClasses
 
 
 @parameters
@@ -29,6 +29,7 @@ class LinearClassifier(WithIntercept, Probabilistic):
     random_state: Any = None
 
     _shown = ("coef", "intercept", "classes", "solver")
+    _learns = OfClasses
     _probabilities_by = "loss='logistic'"
 
     def _plan(self) -> LinearPlan:
@@ -132,9 +133,9 @@ class LinearSVC(LinearClassifier, MakesFeatures):
         return super()._given(X, y, *more, multi_output=several, **options)
 
     def _train(self, given: Given, plan: LinearPlan) -> Trained:
-        of_labels = np.ndim(given.y) == 2
-        solve = train_labels if of_labels else train
-        return solve(given.X, given.y, plan, given.weight, self._starts())
+        if np.ndim(given.y) == 2:
+            return train_labels(given.X, given.y, plan, given.weight, self._starts())
+        return super()._train(given, plan)
 
 
 register_estimator(MultiLabelModel.kind, LinearSVC.from_model)

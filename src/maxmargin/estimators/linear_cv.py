@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from maxmargin.estimators.base import Given, parameters
+from maxmargin.estimators.base import parameters
 from maxmargin.estimators.features import MakesFeatures
 from maxmargin.estimators.linear import LinearClassifier
 from maxmargin.estimators.regression import LinearRegressor
 from maxmargin.estimators.searching import Searching, SearchingClasses
-from maxmargin.training.fit import LinearPlan
-from maxmargin.training.regression import RegressionPlan
-from maxmargin.training.tasks import OfClasses, OfValues, Task
 
 
 @parameters
@@ -55,9 +52,6 @@ class LinearSVCCV(SearchingClasses, LinearClassifier, MakesFeatures):
     All others are those of `LinearSVC`, for the refitted model.
     """
 
-    def _task(self, given: Given, plan: LinearPlan) -> Task:
-        return OfClasses(given.y, plan, given.weight, given.qid)
-
 
 @parameters
 class LinearSVRCV(Searching, LinearRegressor, MakesFeatures):
@@ -95,6 +89,3 @@ class LinearSVRCV(Searching, LinearRegressor, MakesFeatures):
     epsilons: Any = None
 
     _axis = ("epsilons", "epsilon")
-
-    def _task(self, given: Given, plan: RegressionPlan) -> Task:
-        return OfValues(given.y, plan, given.weight, given.qid)

@@ -10,8 +10,9 @@ import numpy as np
 from maxmargin.estimators.base import Classifier, Given, WithIntercept, parameters
 from maxmargin.estimators.features import MakesFeatures
 from maxmargin.metrics.named import HeldOut, judged
-from maxmargin.training.fit import LinearPlan, Trained
-from maxmargin.training.scores import Measure, train_measure
+from maxmargin.training.fit import LinearPlan
+from maxmargin.training.scores import Measure
+from maxmargin.training.tasks import OfMeasure, Task
 
 
 @parameters
@@ -32,6 +33,9 @@ class ForMeasure(WithIntercept, Classifier):
     def _plan(self) -> LinearPlan:
         self._measure()
         return self._planned(LinearPlan, loss="measures", bias=self._bias())
+
+    def _task(self, given: Given, plan: LinearPlan) -> Task:
+        return OfMeasure(given.y, plan, given.weight, given.qid, measure=self._measure())
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The measure itself (for "error" the accuracy); with several classes, their mean.
@@ -124,7 +128,3 @@ class MeasureSVC(ForMeasure, MakesFeatures):
 
     C: float = field(default=1.0, kw_only=False)
     warm_start: bool = False
-
-    def _train(self, given: Given, plan: LinearPlan) -> Trained:
-        measure = self._measure()
-        return train_measure(given.X, given.y, plan, measure, given.weight, self._starts())

@@ -11,8 +11,8 @@ import numpy as np
 from maxmargin.estimators.base import Classifier, Given, parameters
 from maxmargin.estimators.features import MakesFeatures
 from maxmargin.models.ordinal import places_of
-from maxmargin.training.fit import LinearPlan, Trained
-from maxmargin.training.scores import train_ordinal
+from maxmargin.training.fit import LinearPlan
+from maxmargin.training.tasks import OfOrder, Task
 
 
 @parameters
@@ -44,6 +44,9 @@ class OrderedClassifier(ForOrder):
 
     def _plan(self) -> LinearPlan:
         return self._planned(LinearPlan, loss="ranks", bias=0.0)
+
+    def _task(self, given: Given, plan: LinearPlan) -> Task:
+        return OfOrder(given.y, plan, given.weight, given.qid, order=self.order)
 
 
 @parameters
@@ -94,6 +97,3 @@ class OrdinalSVC(OrderedClassifier, MakesFeatures):
 
     C: float = field(default=1.0, kw_only=False)
     warm_start: bool = False
-
-    def _train(self, given: Given, plan: LinearPlan) -> Trained:
-        return train_ordinal(given.X, given.y, plan, self.order, given.weight, self._starts())

@@ -10,9 +10,9 @@ from maxmargin.estimators.base import Given, Machine, parameters
 from maxmargin.estimators.features import MakesFeatures
 from maxmargin.metrics import pairwise_accuracy
 from maxmargin.problem import callers_line
-from maxmargin.training.fit import LinearPlan, Trained
-from maxmargin.training.scores import train_ranking
+from maxmargin.training.fit import LinearPlan
 from maxmargin.training.targets import numbers_in
+from maxmargin.training.tasks import OfRanks
 
 
 @parameters
@@ -86,6 +86,7 @@ class Ranker(ForRanks):
     """What rankings by linear scores share."""
 
     _shown = ("coef",)
+    _learns = OfRanks
 
     solver: str = "ocas"
 
@@ -150,6 +151,3 @@ class RankSVM(Ranker, MakesFeatures):
 
     C: float = field(default=1.0, kw_only=False)
     warm_start: bool = False
-
-    def _train(self, given: Given, plan: LinearPlan) -> Trained:
-        return train_ranking(given.X, given.y, plan, given.qid, given.weight, self._starts())

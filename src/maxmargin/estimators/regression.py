@@ -11,9 +11,9 @@ from sklearn.metrics import d2_pinball_score, r2_score
 
 from maxmargin.estimators.base import Given, Machine, WithIntercept, parameters
 from maxmargin.estimators.features import MakesFeatures
-from maxmargin.training.fit import Trained
-from maxmargin.training.regression import RegressionPlan, train_regression
+from maxmargin.training.regression import RegressionPlan
 from maxmargin.training.targets import numbers_in
+from maxmargin.training.tasks import OfValues
 
 
 @parameters
@@ -76,6 +76,7 @@ class LinearRegressor(Regressor):
     intercept: str = "regularised"
 
     _shown = ("solver",)
+    _learns = OfValues
 
     def _plan(self) -> RegressionPlan:
         return self._planned(RegressionPlan, bias=self._bias())
@@ -150,6 +151,3 @@ class LinearSVR(LinearRegressor, MakesFeatures):
 
     C: float = field(default=1.0, kw_only=False)
     warm_start: bool = False
-
-    def _train(self, given: Given, plan: RegressionPlan) -> Trained:
-        return train_regression(given.X, given.y, plan, given.weight, self._starts())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from maxmargin.estimators.base import Given, parameters
+from maxmargin.estimators.base import parameters
 from maxmargin.estimators.features import MakesFeatures
 from maxmargin.estimators.measure import ForMeasure
 from maxmargin.estimators.ordinal import OrderedClassifier
@@ -12,19 +12,6 @@ from maxmargin.estimators.rank import Ranker
 from maxmargin.estimators.searching import Searching, SearchingClasses
 from maxmargin.estimators.span import OrderedOnSpan, RankerOnSpan, RegressorOnSpan
 from maxmargin.estimators.sparse_kernel import OnBasis
-from maxmargin.training.fit import LinearPlan
-from maxmargin.training.span_scores import SpanOrdinalPlan, SpanRankPlan, SpanRegressionPlan
-from maxmargin.training.subspace import SparseKernelPlan
-from maxmargin.training.tasks import (
-    OfBasis,
-    OfMeasure,
-    OfOrder,
-    OfRanks,
-    OrderInSpan,
-    RanksInSpan,
-    Task,
-    ValuesInSpan,
-)
 
 
 @parameters
@@ -69,9 +56,6 @@ class RankSVMCV(Ranker, Searching, MakesFeatures):  # type: ignore[misc]  # quer
     'ndcg@10'
     """
 
-    def _task(self, given: Given, plan: LinearPlan) -> Task:
-        return OfRanks(given.y, plan, given.weight, given.qid)
-
 
 @parameters
 class OrdinalSVCCV(Searching, OrderedClassifier, MakesFeatures):
@@ -94,9 +78,6 @@ class OrdinalSVCCV(Searching, OrderedClassifier, MakesFeatures):
 
     All others are those of `OrdinalSVC`, for the refitted model.
     """
-
-    def _task(self, given: Given, plan: LinearPlan) -> Task:
-        return OfOrder(given.y, plan, given.weight, given.qid, order=self.order)
 
 
 @parameters
@@ -127,9 +108,6 @@ class MeasureSVCCV(SearchingClasses, ForMeasure, MakesFeatures):
     ks: Any = None
 
     _axis = ("ks", "k")
-
-    def _task(self, given: Given, plan: LinearPlan) -> Task:
-        return OfMeasure(given.y, plan, given.weight, given.qid, measure=self._measure())
 
 
 @parameters
@@ -170,9 +148,6 @@ class SparseKernelSVCCV(_SearchingGamma, SearchingClasses, OnBasis):
     All others are those of `SparseKernelSVC`, for the refitted model.
     """
 
-    def _task(self, given: Given, plan: SparseKernelPlan) -> Task:
-        return OfBasis(given.y, plan, given.weight, given.qid)
-
 
 @parameters
 class SparseKernelSVRCV(_SearchingGamma, RegressorOnSpan):
@@ -196,9 +171,6 @@ class SparseKernelSVRCV(_SearchingGamma, RegressorOnSpan):
 
     All others are those of `SparseKernelSVR`, for the refitted model.
     """
-
-    def _task(self, given: Given, plan: SpanRegressionPlan) -> Task:
-        return ValuesInSpan(given.y, plan, given.weight, given.qid)
 
 
 @parameters
@@ -224,9 +196,6 @@ class SparseKernelRankSVMCV(RankerOnSpan, _SearchingGamma):  # type: ignore[misc
     All others are those of `SparseKernelRankSVM`, for the refitted model.
     """
 
-    def _task(self, given: Given, plan: SpanRankPlan) -> Task:
-        return RanksInSpan(given.y, plan, given.weight, given.qid)
-
 
 @parameters
 class SparseKernelOrdinalSVCCV(_SearchingGamma, OrderedOnSpan):
@@ -250,6 +219,3 @@ class SparseKernelOrdinalSVCCV(_SearchingGamma, OrderedOnSpan):
 
     All others are those of `SparseKernelOrdinalSVC`, for the refitted model.
     """
-
-    def _task(self, given: Given, plan: SpanOrdinalPlan) -> Task:
-        return OrderInSpan(given.y, plan, given.weight, given.qid, order=plan.order)

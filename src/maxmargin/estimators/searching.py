@@ -14,7 +14,6 @@ from maxmargin.estimators.base import Given, Machine, parameters
 from maxmargin.estimators.scorers import scoring_of
 from maxmargin.problem import callers_line
 from maxmargin.training.search import Axis, Grid, SearchResult, search
-from maxmargin.training.tasks import Task
 
 
 @parameters
@@ -45,10 +44,6 @@ class Searching(Machine):
 
     def _leaves_on_disk(self, X: Any) -> bool:
         return hasattr(X, "blocks")
-
-    def _task(self, given: Given, plan: Any) -> Task:
-        """What is trained and judged."""
-        raise NotImplementedError
 
     def _train(self, given: Given, plan: Any) -> Any:
         task = self._task(given, plan)

@@ -17,6 +17,20 @@ if TYPE_CHECKING:
     from maxmargin.data.encoding.encoding import TableEncoding
 
 
+ON_CLUSTERS = (  # of `maxmargin.distributed`
+    *("LinearSVC", "LinearSVR", "RankSVM", "OrdinalSVC", "MeasureSVC"),
+    *("KernelSVC", "KernelSVCCV"),  # in cells
+)
+
+
+def refuse_dask(X: Any, name: str) -> None:
+    """Rows on a cluster are for the classes of `maxmargin.distributed`."""
+    if type(X).__module__.split(".")[0] not in ("dask", "dask_expr"):
+        return
+    advice = f"use maxmargin.distributed.{name}, or " if name in ON_CLUSTERS else ""
+    raise TypeError(f"X is a dask array; {advice}bring it into memory first: X.compute()")
+
+
 def is_source(X: Any) -> bool:
     """Whether X is a path, a list of paths or a source of blocks, rather than an array."""
     if _is_path(X) or hasattr(X, "blocks"):
@@ -54,6 +68,16 @@ def refuse_beside(source: BlockSource, given: Any, name: str, what: str) -> None
         )
 
 
+def checked_targets(source: BlockSource, y: np.ndarray | None) -> np.ndarray:
+    """The targets of a source, which must have some."""
+    if y is None:
+        raise ValueError(
+            f"{source.name}: has no labels: name their column "
+            "(maxmargin.data.open_source(..., target=...))"
+        )
+    return y
+
+
 def read_table(encoder: TableEncoding, X: Any, threads: int | None) -> Dataset:
     """A table file for a model that was trained on a table; X of the result is the table."""
     from maxmargin.data.encoding.reading import open_for  # it needs pyarrow, slow to import
@@ -88,14 +112,9 @@ def read_labelled(
     source = opened(X, threads)
     refuse_beside(source, y, "y", "labels")
     kept, metadata = read_rows(source) if rows else (source, read_metadata(source))
-    if metadata.y is None:
-        raise ValueError(
-            f"{source.name}: has no labels: name their column "
-            "(maxmargin.data.open_source(..., target=...))"
-        )
     return Labelled(
         kept,
-        metadata.y,
+        checked_targets(source, metadata.y),
         metadata.weight if sample_weight is None else sample_weight,
         metadata.qid if qid is None else qid,
         source.feature_names,

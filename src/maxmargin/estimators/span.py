@@ -12,20 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.estimators.base import Given, Machine, parameters
+from maxmargin.estimators.base import Machine, parameters
 from maxmargin.estimators.ordinal import ForOrder
 from maxmargin.estimators.rank import ForRanks
 from maxmargin.estimators.regression import RegressionScores
 from maxmargin.models.onnx_export import to_onnx
 from maxmargin.training.span import TrainedSpan
-from maxmargin.training.span_scores import (
-    SpanOrdinalPlan,
-    SpanRankPlan,
-    SpanRegressionPlan,
-    train_ordinal,
-    train_ranking,
-    train_regression,
-)
+from maxmargin.training.span_scores import SpanOrdinalPlan, SpanRankPlan, SpanRegressionPlan
+from maxmargin.training.span_tasks import OrderInSpan, RanksInSpan, ValuesInSpan
 
 
 @parameters
@@ -66,6 +60,8 @@ class RegressorOnSpan(OnSpan, RegressionScores):
     """What regressions on few basis vectors share."""
 
     span_delta: float | None = None
+
+    _learns = ValuesInSpan
 
     def _plan(self) -> SpanRegressionPlan:
         return self._planned(SpanRegressionPlan)
@@ -122,15 +118,14 @@ class SparseKernelSVR(RegressorOnSpan):
 
     C: float = field(default=1.0, kw_only=False)
 
-    def _train(self, given: Given, plan: SpanRegressionPlan) -> TrainedSpan:
-        return train_regression(given.X, given.y, plan, given.weight)
-
 
 @parameters
 class RankerOnSpan(OnSpan, ForRanks):
     """What rankings on few basis vectors share."""
 
     delta: float | None = None
+
+    _learns = RanksInSpan
 
     def _plan(self) -> SpanRankPlan:
         return self._planned(SpanRankPlan)
@@ -175,9 +170,6 @@ class SparseKernelRankSVM(RankerOnSpan):
 
     C: float = field(default=1.0, kw_only=False)
 
-    def _train(self, given: Given, plan: SpanRankPlan) -> TrainedSpan:
-        return train_ranking(given.X, given.y, plan, given.qid, given.weight)
-
 
 @parameters
 class OrderedOnSpan(OnSpan, ForOrder):
@@ -186,6 +178,7 @@ class OrderedOnSpan(OnSpan, ForOrder):
     delta: float | None = None
 
     _shown = ("thresholds", "classes")
+    _learns = OrderInSpan
 
     def _plan(self) -> SpanOrdinalPlan:
         return self._planned(SpanOrdinalPlan)
@@ -230,6 +223,3 @@ class SparseKernelOrdinalSVC(OrderedOnSpan):
     _kind = "sparse-kernel-ordinal"
 
     C: float = field(default=1.0, kw_only=False)
-
-    def _train(self, given: Given, plan: SpanOrdinalPlan) -> TrainedSpan:
-        return train_ordinal(given.X, given.y, plan, given.weight)

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.estimators.base import Given, WithProbabilities, parameters
+from maxmargin.estimators.base import WithProbabilities, parameters
 from maxmargin.estimators.kernel_base import KernelClassifier
 from maxmargin.estimators.measure import judge
 from maxmargin.estimators.span import OnSpan
 from maxmargin.models.onnx_export import to_onnx
-from maxmargin.training.span import TrainedSpan
-from maxmargin.training.subspace import SparseKernelPlan, train
+from maxmargin.training.span_tasks import OfBasis
+from maxmargin.training.subspace import SparseKernelPlan
 
 
 @parameters
@@ -26,6 +26,8 @@ class OnBasis(OnSpan, WithProbabilities, KernelClassifier):
     k: int | float | None = None
     pos_label: Any = None
     delta: float | None = None
+
+    _learns = OfBasis
 
     def _plan(self) -> SparseKernelPlan:
         return self._planned(SparseKernelPlan)
@@ -137,6 +139,3 @@ class SparseKernelSVC(OnBasis):
     _kind = "sparse-kernel"
 
     C: float = field(default=1.0, kw_only=False)
-
-    def _train(self, given: Given, plan: SparseKernelPlan) -> TrainedSpan:
-        return train(given.X, given.y, plan, given.weight)

@@ -9,33 +9,29 @@ from maxmargin.estimators.base import Given, Probabilistic, parameters
 from maxmargin.estimators.conventions import check_labels
 from maxmargin.estimators.regression import Regressor
 from maxmargin.estimators.searching import Searching, SearchingClasses
+from maxmargin.estimators.sources import checked_targets
 from maxmargin.estimators.stream import ReadsStreams
 from maxmargin.training.stream import StreamPlan, StreamRegressionPlan
-from maxmargin.training.stream_search import ClassesOnStream, OnStream, ValuesOnStream
+from maxmargin.training.stream_search import ClassesOnStream, ValuesOnStream
+from maxmargin.training.tasks import Task
 
 
 @parameters
 class SearchesStreams(Searching, ReadsStreams):
     """A search whose rows stay where they are."""
 
-    _tasks: ClassVar[type[OnStream]]
-
     def _given(
         self, X: Any, y: Any, sample_weight: Any = None, qid: Any = None, **options: Any
     ) -> Given:
         source = self._source(X, y, sample_weight)
         known = read_metadata(source)
-        if known.y is None:
-            raise ValueError(
-                f"{source.name}: has no labels: name their column "
-                "(maxmargin.data.open_source(..., target=...))"
-            )
-        self._check_targets(known.y)
+        y = checked_targets(source, known.y)
+        self._check_targets(y)
         groups = known.qid if qid is None else qid
-        return Given(source, known.y, known.weight, groups, source.index_base)
+        return Given(source, y, known.weight, groups, source.index_base)
 
-    def _task(self, given: Given, plan: StreamPlan) -> OnStream:
-        return self._tasks(given.y, self._patient(plan, given.X), given.weight, given.qid)
+    def _task(self, given: Given, plan: StreamPlan) -> Task:
+        return super()._task(given, self._patient(plan, given.X))
 
 
 @parameters
@@ -79,7 +75,7 @@ class StreamSVCCV(SearchingClasses, SearchesStreams, Probabilistic):
 
     _shown = ("coef", "intercept", "classes", "features")
     _probabilities_by = "loss='logistic'"
-    _tasks = ClassesOnStream
+    _learns = ClassesOnStream
 
     loss: str = "hinge"
 
@@ -116,4 +112,4 @@ class StreamSVRCV(SearchesStreams, Regressor):
     _shown = ("features",)
     _plans = StreamRegressionPlan
     _validation: ClassVar[dict[str, Any]] = {"y_numeric": True}
-    _tasks = ValuesOnStream
+    _learns = ValuesOnStream

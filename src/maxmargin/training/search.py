@@ -99,9 +99,9 @@ def search(
     Interrupting ends the search with an error: half a search has no winner. `watch` is called when
     a fit begins.
     """
-    judge = (
-        task.scoring(None if grid.axis is None else grid.axis.name) if scoring is None else scoring
-    )
+    task = task.along_C()
+    axis = None if grid.axis is None else grid.axis.name
+    judge = task.scoring(axis) if scoring is None else scoring
     judge = scoring_of(judge) if isinstance(judge, str) else judge
     if tune_threshold:
         task.check_threshold(judge)
@@ -123,7 +123,7 @@ def search(
         value, C = table.best()
         point = table.point(value, C)
         counter.begins(len(splits), C)
-        trained = task.at(point).train(X, None)
+        trained = task.at(point).train(X)
         threshold = None
         if tune_threshold:
             threshold = table.best_threshold(value, C)

@@ -42,7 +42,7 @@ class OnStream(Task):
     plan: Any
     y: np.ndarray
 
-    def train(self, X: Any, starts: Any) -> TrainedStream:
+    def train(self, X: Any, starts: Any = None) -> TrainedStream:
         return train_stream(KnownMetadata(X, self.y, self.weight), self.plan)
 
     def paths(self, X: Any, tests: Sequence[np.ndarray]) -> list[FoldOfMany]:

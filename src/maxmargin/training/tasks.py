@@ -1,7 +1,9 @@
-"""What a search trains and judges: one class for each kind of machine.
+"""What is learned, one class for each kind of machine: one fit and a search both go by it.
 
-A task knows the targets, the weights and the plan. `without` leaves rows out by giving them no
-weight, `at` sets C or another parameter, `train` gives a model, and `held_out` its predictions.
+A task knows the targets, the weights and the plan, and `train` makes the model. For a search
+`without` leaves rows out by giving them no weight, `at` sets C or another parameter, and `held_out`
+are the predictions. Machines on few basis vectors are in `span_tasks`, those of streams in
+`stream_search`.
 """
 
 from __future__ import annotations
@@ -15,13 +17,11 @@ import numpy as np
 
 from maxmargin.data.features import MappedSource
 from maxmargin.metrics.named import HeldOut, Named
-from maxmargin.training import linear, regression, scores, span_scores, subspace
+from maxmargin.training import linear, regression, scores
 from maxmargin.training.fit import LinearPlan
 from maxmargin.training.folds import Folds, folds_of
 from maxmargin.training.regression import RegressionPlan
 from maxmargin.training.scores import AT_K, Measure
-from maxmargin.training.span_scores import SpanOrdinalPlan, SpanRankPlan, SpanRegressionPlan
-from maxmargin.training.subspace import SparseKernelPlan
 from maxmargin.training.targets import checked_queries, checked_weights, labels_of, targets_of
 
 HIGHEST_GRADE = 31  # beyond, gains of 2^grade - 1 make no sense: the target is no grade
@@ -38,6 +38,7 @@ class Task(ABC):
     counts: np.ndarray | None = None  # what rows count where they are judged
 
     has_cut: ClassVar[bool] = False  # labels of two classes come by a threshold
+    keeps_planes: ClassVar[bool] = False  # the next C of a path begins with them
 
     def __post_init__(self) -> None:
         checked_queries(self.groups, len(self.y))
@@ -59,9 +60,15 @@ class Task(ABC):
             **{k: v for k, v in point.items() if k not in known},  # type: ignore[arg-type]
         )
 
+    def along_C(self) -> Self:
+        """The same for fits after which another C follows."""
+        if not self.keeps_planes:
+            return self
+        return replace(self, plan=replace(self.plan, keeps_planes=True))
+
     @abstractmethod
-    def train(self, X: Any, starts: Any) -> Any:
-        """The model of one point, with where the next can start."""
+    def train(self, X: Any, starts: Any = None) -> Any:
+        """The model, with where a neighbouring one can start. Ctrl-C gives the best so far."""
 
     def paths(self, X: Any, tests: Sequence[np.ndarray]) -> Any:
         """What trains the folds along C, one for each; None where each fold is for itself."""
@@ -122,7 +129,7 @@ class OfClasses(Task):
     plan: LinearPlan
     has_cut: ClassVar[bool] = True
 
-    def train(self, X: Any, starts: Any) -> Any:
+    def train(self, X: Any, starts: Any = None) -> Any:
         labels = labels_of(self.y, self.weight, self.plan.class_weight)
         return linear.train_on(X, labels, self.plan, starts)
 
@@ -133,7 +140,7 @@ class OfValues(Task):
 
     plan: RegressionPlan
 
-    def train(self, X: Any, starts: Any) -> Any:
+    def train(self, X: Any, starts: Any = None) -> Any:
         return regression.train_on(X, targets_of(self.y, self.weight), self.plan, starts)
 
     def scoring(self, axis: str | None) -> Any:
@@ -158,9 +165,10 @@ class OfRanks(Task):
     """Rankings: groups are queries."""
 
     plan: LinearPlan
+    keeps_planes: ClassVar[bool] = True
 
-    def train(self, X: Any, starts: Any) -> Any:
-        return scores.train_ranking(X, self.y, along_C(self.plan), self.groups, self.weight, starts)
+    def train(self, X: Any, starts: Any = None) -> Any:
+        return scores.train_ranking(X, self.y, self.plan, self.groups, self.weight, starts)
 
     def scoring(self, axis: str | None) -> Any:
         return "ndcg@10" if are_grades(self.y) else "pairwise_accuracy"
@@ -183,9 +191,10 @@ class OfOrder(Task):
 
     plan: LinearPlan
     order: Sequence[Any] | None = None
+    keeps_planes: ClassVar[bool] = True
 
-    def train(self, X: Any, starts: Any) -> Any:
-        return scores.train_ordinal(X, self.y, along_C(self.plan), self.order, self.weight, starts)
+    def train(self, X: Any, starts: Any = None) -> Any:
+        return scores.train_ordinal(X, self.y, self.plan, self.order, self.weight, starts)
 
     def scoring(self, axis: str | None) -> Any:
         return "mean_absolute_error"
@@ -198,77 +207,20 @@ class OfMeasure(Task):
     plan: LinearPlan
     measure: Measure = Measure()  # noqa: RUF009
     has_cut: ClassVar[bool] = True
+    keeps_planes: ClassVar[bool] = True
 
     def at(self, point: dict[str, float]) -> Self:
         measure = replace(self.measure, k=point["k"]) if "k" in point else self.measure
         return replace(super().at({k: v for k, v in point.items() if k != "k"}), measure=measure)
 
-    def train(self, X: Any, starts: Any) -> Any:
-        return scores.train_measure(
-            X, self.y, along_C(self.plan), self.measure, self.weight, starts
-        )
+    def train(self, X: Any, starts: Any = None) -> Any:
+        return scores.train_measure(X, self.y, self.plan, self.measure, self.weight, starts)
 
     def scoring(self, axis: str | None) -> Any:
-        return _judge_of(self.measure, axis)
+        return judge_of(self.measure, axis)
 
 
-class InSpan(Task):
-    """Machines on few basis vectors, judged on rows taken out: kernel values are dear."""
-
-    def values(self, X: Any, model: Any, test: np.ndarray) -> np.ndarray:
-        return model.decision_function(X[test], self.plan.options.threads)
-
-
-@dataclass(frozen=True)
-class OfBasis(InSpan):
-    """Kernel machines on few basis vectors."""
-
-    plan: SparseKernelPlan
-    has_cut: ClassVar[bool] = True
-
-    def train(self, X: Any, starts: Any) -> Any:
-        return subspace.train(X, self.y, self.plan, self.weight)
-
-    def scoring(self, axis: str | None) -> Any:
-        measure = self.plan.measure
-        return "accuracy" if measure is None else _judge_of(measure, axis)
-
-
-@dataclass(frozen=True)
-class ValuesInSpan(InSpan, OfValues):
-    """Regressions on few basis vectors, by the loss that they minimise."""
-
-    plan: SpanRegressionPlan  # type: ignore[assignment]
-
-    def train(self, X: Any, starts: Any) -> Any:
-        return span_scores.train_regression(X, self.y, self.plan, self.weight)
-
-    @property
-    def losses(self) -> RegressionPlan:
-        return self.plan.losses
-
-
-@dataclass(frozen=True)
-class RanksInSpan(InSpan, OfRanks):
-    """Rankings on few basis vectors."""
-
-    plan: SpanRankPlan  # type: ignore[assignment]
-
-    def train(self, X: Any, starts: Any) -> Any:
-        return span_scores.train_ranking(X, self.y, self.plan, self.groups, self.weight)
-
-
-@dataclass(frozen=True)
-class OrderInSpan(InSpan, OfOrder):
-    """Labels that have an order, on few basis vectors."""
-
-    plan: SpanOrdinalPlan  # type: ignore[assignment]
-
-    def train(self, X: Any, starts: Any) -> Any:
-        return span_scores.train_ordinal(X, self.y, self.plan, self.weight)
-
-
-def _judge_of(measure: Measure, axis: str | None) -> Named:
+def judge_of(measure: Measure, axis: str | None) -> Named:
     """The measure itself."""
     if axis == "k" and measure.name not in AT_K:
         raise ValueError(
@@ -282,11 +234,6 @@ def _judge_of(measure: Measure, axis: str | None) -> Named:
     at_k = name != measure.name
     name = "accuracy" if name == "error" else name
     return Named(name, measure.k if at_k else None, measure.beta)
-
-
-def along_C(plan: LinearPlan) -> LinearPlan:
-    """The plan of a fit after which another C follows."""
-    return replace(plan, keeps_planes=True)
 
 
 def are_grades(y: np.ndarray) -> bool:

@@ -1,8 +1,8 @@
-"""The kinds of machines that commands know: one entry of a table and one module each.
+"""The kinds of machines that commands know: one entry of a table and one class each.
 
-A new kind is an entry in `KINDS` and a module with the functions of `Machine`; a new option of a
-kind is one line of its entry, filled into the field of the plan that has its name. Modules are
-imported when a command needs them, and import training only inside their functions.
+A new kind is an entry in `KINDS` and a `Machine` in a module of this folder; a new option of a kind
+is one line of its entry, filled into the field of the plan that has its name. Modules are imported
+when a command needs them, and import training only inside their functions.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -37,33 +37,7 @@ from maxmargin.cli.weights import check_weights
 from maxmargin.solvers.table import SOLVERS, solvers_for
 
 if TYPE_CHECKING:
-    from maxmargin.cli.fitting import Evaluation, Found, Grid, Predictions
-    from maxmargin.data import Dataset
-    from maxmargin.problem import Callback
-
-
-class Machine(Protocol):
-    """What the module of a kind defines."""
-
-    def plan(self, choices: Choices, callback: Callback | None) -> Any:
-        """The options as training knows them, checked before anything is read."""
-
-    def train(self, dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
-        """What training gives on labelled rows, and what there was to tell apart ("2 classes").
-
-        Ctrl-C gives the best model so far.
-        """
-
-    def predict(self, model: Any, X: Any, threads: int | None, scores: bool) -> Predictions:
-        """What `predict` writes; decision values too if `scores` are asked for."""
-
-    def evaluate(self, model: Any, dataset: Dataset, threads: int | None) -> Evaluation:
-        """How good a model is on labelled rows."""
-
-    def search(
-        self, dataset: Dataset, grid: Grid, plan: Any, choices: Choices, watch: Callback | None
-    ) -> Found:
-        """The best point of the grid by cross-validation, and the model it gives on all rows."""
+    from maxmargin.cli.kinds.base import Machine
 
 
 @dataclass(frozen=True)
@@ -71,6 +45,7 @@ class Kind:
     """An entry of the table: what a kind is, where it lives, and what it takes."""
 
     name: str
+    home: str  # module and class, in this folder
     about: str
     example: tuple[str, str]  # arguments of a command, and what they do
     options: tuple[Option, ...]  # that not every kind takes
@@ -137,6 +112,7 @@ FOR_MEASURE = (
 _ENTRIES = (
     Kind(
         "linear",
+        "linear.Linear",
         "classes apart by hyperplanes (the default)",
         ("spam.svm -c 0.1", "a linear SVM of one or more classes"),
         (
@@ -147,6 +123,7 @@ _ENTRIES = (
     ),
     Kind(
         "regression",
+        "regression.Regression",
         "real values, quantiles or expectiles by linear functions",
         ("prices.csv --loss quantile --quantile 0.1,0.5,0.9", "a median with a band around it"),
         (
@@ -158,6 +135,7 @@ _ENTRIES = (
     ),
     Kind(
         "kernel",
+        "kernel.KernelMachine",
         "classes apart by a kernel machine",
         ("shuttle.svm -c 10 --gamma 0.5", "an RBF machine"),
         (
@@ -167,6 +145,7 @@ _ENTRIES = (
     ),
     Kind(
         "kernel-regression",
+        "kernel_regression.KernelRegression",
         "real values, quantiles or expectiles by kernels",
         ("prices.csv --loss quantile --quantile 0.1,0.9 --gamma 2", "a band of any shape"),
         (LOSS, *REGRESSION, *KERNEL_OPTIONS, OFFSET, SEED, *IN_CELLS, GAMMAS),
@@ -174,6 +153,7 @@ _ENTRIES = (
     ),
     Kind(
         "sparse-kernel",
+        "sparse_kernel.SparseKernel",
         "kernel machines of few basis vectors",
         ("shuttle.svm -k 200", "at most 200 kernel values for a prediction"),
         (
@@ -183,6 +163,7 @@ _ENTRIES = (
     ),
     Kind(
         "rank",
+        "rank.Rank",
         "scores that order the rows of a query",
         ("queries.svm -c 0.01", "pairs of a query in the order of their grades"),
         (SOLVER, QID, FROM_DISK, *ON_THE_FLY),
@@ -190,6 +171,7 @@ _ENTRIES = (
     ),
     Kind(
         "ordinal",
+        "ordinal.Ordinal",
         "labels that have an order",
         ("reviews.csv --order bad,fair,good", "neighbouring labels are lesser errors"),
         (*(ORDER, SOLVER, CLASS_WEIGHT, FROM_DISK, *ON_THE_FLY),),
@@ -197,6 +179,7 @@ _ENTRIES = (
     ),
     Kind(
         "measure",
+        "measure.ForMeasure",
         "classes, trained for F1, ROC area or another measure",
         ("fraud.csv --target fraud --measure roc_auc", "the ROC area itself is optimised"),
         (
@@ -207,6 +190,7 @@ _ENTRIES = (
     ),
     Kind(
         "sparse-kernel-regression",
+        "sparse_kernel.SparseKernelRegression",
         "real values or quantiles, of few basis vectors",
         ("prices.csv -k 200 --loss huber", "training grows linearly with the rows"),
         (LOSS, *REGRESSION, *ON_BASIS, *KERNEL_OPTIONS, SEED, GAMMAS),
@@ -215,6 +199,7 @@ _ENTRIES = (
     ),
     Kind(
         "sparse-kernel-rank",
+        "sparse_kernel.SparseKernelRank",
         "scores that order the rows of a query, of few basis vectors",
         ("queries.svm -k 200 -c 0.01", "a ranking by a kernel"),
         (QID, *ON_BASIS, *KERNEL_OPTIONS, SEED, GAMMAS),
@@ -222,6 +207,7 @@ _ENTRIES = (
     ),
     Kind(
         "sparse-kernel-ordinal",
+        "sparse_kernel.SparseKernelOrdinal",
         "labels that have an order, of few basis vectors",
         ("reviews.csv --order bad,fair,good -k 200", "one kernel score for all labels"),
         (ORDER, CLASS_WEIGHT, *ON_BASIS, *KERNEL_OPTIONS, SEED, GAMMAS),
@@ -229,6 +215,7 @@ _ENTRIES = (
     ),
     Kind(
         "stream",
+        "stream.Stream",
         "linear classes of data larger than memory",
         ("huge.svm.zst --memory 2GB --checkpoint run.state", "needs 2 GB, whatever the file has"),
         (*(LOSS, *STREAMED, CLASS_WEIGHT, SEED),),
@@ -236,6 +223,7 @@ _ENTRIES = (
     ),
     Kind(
         "stream-regression",
+        "stream.StreamRegression",
         "real values of data larger than memory",
         ("huge.csv --loss huber --memory 2GB", "needs 2 GB, whatever the file has"),
         (LOSS, *REGRESSION, *STREAMED, SEED),
@@ -257,12 +245,13 @@ def options(*leave_out: str) -> list[Option]:
 
 
 def machine(kind: str) -> Machine:
-    """The functions of a kind."""
-    return cast(Machine, importlib.import_module(f"{__name__}.{kind.replace('-', '_')}"))
+    """What commands ask of a kind."""
+    module, name = KINDS[kind].home.split(".")
+    return getattr(importlib.import_module(f"{__name__}.{module}"), name)()
 
 
 def machine_of(model: Any) -> Machine:
-    """The functions for a model that was loaded."""
+    """The same for a model that was loaded."""
     from maxmargin.models.files import kind_of
 
     kind = kind_of(model).removesuffix("-cells").removesuffix("-features")

@@ -8,23 +8,85 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from maxmargin.cli.fitting import UNJUDGED, Found, Grid, classes_of
-from maxmargin.cli.kinds.linear import evaluate, predict
+from maxmargin.cli.kinds.linear import Linear, probability_of
 
 if TYPE_CHECKING:
     from maxmargin.cli.options import Choices
     from maxmargin.data import Dataset
     from maxmargin.problem import Callback
 
-__all__ = ["check_kernel", "evaluate", "plan", "predict", "search", "train"]
 
+class KernelMachine(Linear):
+    """Classes apart by a kernel machine, or by one in each cell."""
 
-def plan(choices: Choices, callback: Callback | None) -> Any:
-    from maxmargin.training.kernel import KernelPlan
+    def plan(self, choices: Choices, callback: Callback | None) -> Any:
+        from maxmargin.training.kernel import KernelPlan
 
-    check_kernel(choices)
-    check_place(choices)
-    wanted = getattr(choices, "probabilities", False)
-    return choices.plan(KernelPlan, callback, probability=wanted)
+        check_kernel(choices)
+        check_place(choices)
+        return choices.plan(KernelPlan, callback, probability=probability_of(choices))
+
+    def fit(self, dataset: Dataset, plan: Any, choices: Choices) -> Any:
+        from maxmargin.training.cells import train_cells
+        from maxmargin.training.kernel import train
+
+        y, weight = classes_of(dataset), dataset.weight
+        if plan.cells is None:
+            return train(dataset.X, y, plan, weight)
+        return train_cells(dataset.X, y, plan, weight, callback=plan.options.callback)
+
+    def search(
+        self, dataset: Dataset, grid: Grid, plan: Any, choices: Choices, watch: Callback | None
+    ) -> Found:
+        """The errors over the grid as numbers, as characters and as a picture."""
+        import numpy as np
+
+        from maxmargin.report.grid import error_chart, error_map
+        from maxmargin.training import kernel_search
+        from maxmargin.training.folds import folds_of
+
+        y = classes_of(dataset)
+        Cs = grid.Cs if "Cs" in choices.typed else "auto"
+        if plan.cells is not None:
+            return search_cells(dataset, Cs, grid, plan, watch)
+        codes = np.unique(y, return_inverse=True)[1]
+        folds = folds_of(grid.folds, len(y), choices.seed, codes, dataset.qid)
+        trained = kernel_search.search(
+            dataset.X, y, Cs, grid.gammas, folds, plan, dataset.weight, watch
+        )
+        result = trained.grid
+        assert result is not None
+        error = result.error.mean(axis=2)
+        best = f"C = {result.C:.4g}, gamma = {result.gamma:.4g}"
+        told = {
+            "best_C": result.C,
+            "best_gamma": result.gamma,
+            "best_error": float(error[result.best]),
+            "Cs": result.Cs.tolist(),
+            "gammas": result.gammas.tolist(),
+            "errors": result.error.tolist(),
+            "losses": result.loss.tolist(),
+            "seconds": result.seconds,
+        }
+        judged = not np.isnan(error).all()
+        report = (
+            f"validation error in per cent over {grid.folds} folds, {result.seconds:.2f} s\n"
+            f"{error_chart(result.Cs, result.gammas, error, result.best)}"
+            f"best: {best}, error {error[result.best]:.2%}"
+            if judged
+            else f"{UNJUDGED}: there is nothing to compare {best} with"
+        )
+        early = "the search ended early: grid points without a number were not tried in every fold"
+        return Found(
+            trained.model,
+            best,
+            told,
+            report,
+            warning=None if result.complete else early,
+            draw=(lambda path: error_map(result.Cs, result.gammas, error, path, result.best))
+            if judged
+            else None,
+        )
 
 
 def check_kernel(choices: Choices) -> None:
@@ -44,73 +106,6 @@ def check_place(choices: Choices) -> None:
         raise typer.BadParameter(
             "--from-disk: one kernel machine needs all rows in memory: give --cells 2000, say"
         )
-
-
-def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
-    from maxmargin.training.cells import train_cells
-    from maxmargin.training.kernel import train
-
-    y, weight = classes_of(dataset), dataset.weight
-    trained: Any
-    if plan.cells is None:
-        trained = train(dataset.X, y, plan, weight)
-    else:
-        trained = train_cells(dataset.X, y, plan, weight, callback=plan.options.callback)
-    return trained, f"{len(trained.model.classes)} classes"
-
-
-def search(
-    dataset: Dataset, grid: Grid, plan: Any, choices: Choices, watch: Callback | None
-) -> Found:
-    """The errors over the grid as numbers, as characters and as a picture."""
-    import numpy as np
-
-    from maxmargin.report.grid import error_chart, error_map
-    from maxmargin.training import kernel_search
-    from maxmargin.training.folds import folds_of
-
-    y = classes_of(dataset)
-    Cs = grid.Cs if "Cs" in choices.typed else "auto"
-    if plan.cells is not None:
-        return search_cells(dataset, Cs, grid, plan, watch)
-    codes = np.unique(y, return_inverse=True)[1]
-    folds = folds_of(grid.folds, len(y), choices.seed, codes, dataset.qid)
-    trained = kernel_search.search(
-        dataset.X, y, Cs, grid.gammas, folds, plan, dataset.weight, watch
-    )
-    result = trained.grid
-    assert result is not None
-    error = result.error.mean(axis=2)
-    best = f"C = {result.C:.4g}, gamma = {result.gamma:.4g}"
-    told = {
-        "best_C": result.C,
-        "best_gamma": result.gamma,
-        "best_error": float(error[result.best]),
-        "Cs": result.Cs.tolist(),
-        "gammas": result.gammas.tolist(),
-        "errors": result.error.tolist(),
-        "losses": result.loss.tolist(),
-        "seconds": result.seconds,
-    }
-    judged = not np.isnan(error).all()
-    report = (
-        f"validation error in per cent over {grid.folds} folds, {result.seconds:.2f} s\n"
-        f"{error_chart(result.Cs, result.gammas, error, result.best)}"
-        f"best: {best}, error {error[result.best]:.2%}"
-        if judged
-        else f"{UNJUDGED}: there is nothing to compare {best} with"
-    )
-    early = "the search ended early: grid points without a number were not tried in every fold"
-    return Found(
-        trained.model,
-        best,
-        told,
-        report,
-        warning=None if result.complete else early,
-        draw=(lambda path: error_map(result.Cs, result.gammas, error, path, result.best))
-        if judged
-        else None,
-    )
 
 
 def search_cells(dataset: Dataset, Cs: Any, grid: Grid, plan: Any, watch: Callback | None) -> Found:

@@ -6,25 +6,47 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from maxmargin.cli.fitting import Evaluation, Found, Grid, Table, classes_of
-from maxmargin.cli.kinds.linear import predict
-from maxmargin.cli.searching import search_along_C
+from maxmargin.cli.fitting import Evaluation, Grid, Table, classes_of
+from maxmargin.cli.kinds.linear import Linear
 
 if TYPE_CHECKING:
     from maxmargin.cli.options import Choices
     from maxmargin.data import Dataset
-    from maxmargin.models import MeasureModel
     from maxmargin.problem import Callback
 
-__all__ = ["evaluate", "measure_of", "plan", "predict", "search", "train"]
 
+class ForMeasure(Linear):
+    """Classes apart by hyperplanes, for a measure of all labels at once."""
 
-def plan(choices: Choices, callback: Callback | None) -> Any:
-    from maxmargin.training.fit import LinearPlan
+    def plan(self, choices: Choices, callback: Callback | None) -> Any:
+        from maxmargin.training.fit import LinearPlan
 
-    check_measure(choices)
-    measure_of(choices)
-    return choices.plan(LinearPlan, callback, loss="measures")
+        check_measure(choices)
+        measure_of(choices)
+        return choices.plan(LinearPlan, callback, loss="measures")
+
+    def task(self, dataset: Dataset, plan: Any, choices: Choices) -> Any:
+        from maxmargin.training.tasks import OfMeasure
+
+        y, measure = classes_of(dataset), measure_of(choices)
+        return OfMeasure(y, plan, dataset.weight, dataset.qid, measure=measure)
+
+    def about(self, dataset: Dataset, model: Any) -> str:
+        return f"{super().about(dataset, model)}, for {model.parameters['measure']}"
+
+    def axis(self, grid: Grid, choices: Choices) -> tuple[str, Any] | None:
+        return None if choices.ks is None else ("k", choices.ks)
+
+    def evaluate(self, model: Any, dataset: Dataset, threads: int | None) -> Evaluation:
+        from maxmargin.cli.classification import held_out, judged_by_score
+        from maxmargin.metrics.named import judged
+
+        told: Any = model.parameters
+        name, held = told.get("measure"), held_out(model, dataset, threads)
+        value = judged(str(name), held, told.get("beta") or 1.0, told.get("k"))
+        whole = judged_by_score(model, dataset, threads)
+        table = Table("trained for", ["measure", "value"], [[str(name), f"{value:.6f}"]])
+        return Evaluation({"measure": name, "value": value} | whole.facts, [table, *whole.tables])
 
 
 def check_measure(choices: Choices) -> None:
@@ -58,34 +80,3 @@ def measure_of(choices: Choices) -> Any:
     beta = 1.0 if choices.beta is None else choices.beta
     k = int(k) if k is not None and k == int(k) else k
     return Measure(choices.measure or Measure.name, beta, k, choices.pos_label)
-
-
-def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
-    from maxmargin.training.scores import train_measure
-
-    measure = measure_of(choices)
-    trained = train_measure(dataset.X, classes_of(dataset), plan, measure, dataset.weight)
-    return trained, f"{len(trained.model.classes)} classes, for {measure.name}"
-
-
-def search(
-    dataset: Dataset, grid: Grid, plan: Any, choices: Choices, watch: Callback | None
-) -> Found:
-    from maxmargin.training.tasks import OfMeasure
-
-    y, measure = classes_of(dataset), measure_of(choices)
-    task = OfMeasure(y, plan, dataset.weight, dataset.qid, measure=measure)
-    axis = None if choices.ks is None else ("k", choices.ks)
-    return search_along_C(dataset, task, grid, choices, watch, axis)
-
-
-def evaluate(model: MeasureModel, dataset: Dataset, threads: int | None) -> Evaluation:
-    from maxmargin.cli.classification import held_out, judged_by_score
-    from maxmargin.metrics.named import judged
-
-    told: Any = model.parameters
-    name, held = told.get("measure"), held_out(model, dataset, threads)
-    value = judged(str(name), held, told.get("beta") or 1.0, told.get("k"))
-    whole = judged_by_score(model, dataset, threads)
-    table = Table("trained for", ["measure", "value"], [[str(name), f"{value:.6f}"]])
-    return Evaluation({"measure": name, "value": value} | whole.facts, [table, *whole.tables])

@@ -6,73 +6,67 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from maxmargin.cli.fitting import Evaluation, Found, Grid, Predictions, Table, labels_of
-from maxmargin.cli.searching import search_along_C
+from maxmargin.cli.fitting import Evaluation, Grid, Predictions, Table, labels_of
+from maxmargin.cli.kinds.base import Machine
 
 if TYPE_CHECKING:
     import numpy as np
 
     from maxmargin.cli.options import Choices
     from maxmargin.data import Dataset
-    from maxmargin.models import RegressionModel
     from maxmargin.problem import Callback
 
 
-def plan(choices: Choices, callback: Callback | None) -> Any:
-    from maxmargin.training.regression import RegressionPlan
+class Regression(Machine):
+    """Numbers by linear functions; what all regressions share."""
 
-    return choices.plan(RegressionPlan, callback)
+    def plan(self, choices: Choices, callback: Callback | None) -> Any:
+        from maxmargin.training.regression import RegressionPlan
 
+        return choices.plan(RegressionPlan, callback)
 
-def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
-    from maxmargin.training.regression import train_regression
+    def task(self, dataset: Dataset, plan: Any, choices: Choices) -> Any:
+        from maxmargin.training.tasks import OfValues
 
-    y = values_of(dataset)
-    trained = train_regression(dataset.X, y, plan, dataset.weight)
-    return trained, f"targets from {y.min():g} to {y.max():g}"
+        return OfValues(values_of(dataset), plan, dataset.weight, dataset.qid)
 
+    def about(self, dataset: Dataset, model: Any) -> str:
+        y = values_of(dataset)
+        return f"targets from {y.min():g} to {y.max():g}"
 
-def search(
-    dataset: Dataset, grid: Grid, plan: Any, choices: Choices, watch: Callback | None
-) -> Found:
-    from maxmargin.training.tasks import OfValues
+    def axis(self, grid: Grid, choices: Choices) -> tuple[str, Any] | None:
+        return None if choices.epsilons is None else ("epsilon", choices.epsilons)
 
-    task = OfValues(values_of(dataset), plan, dataset.weight, dataset.qid)
-    axis = None if choices.epsilons is None else ("epsilon", choices.epsilons)
-    return search_along_C(dataset, task, grid, choices, watch, axis)
+    def predict(self, model: Any, X: Any, threads: int | None, scores: bool) -> Predictions:
+        if scores:
+            raise typer.BadParameter("--scores: a regression predicts values, which are printed")
+        return Predictions(None, model.predict(X, threads))
 
+    def evaluate(self, model: Any, dataset: Dataset, threads: int | None) -> Evaluation:
+        import numpy as np
 
-def predict(model: RegressionModel, X: Any, threads: int | None, scores: bool) -> Predictions:
-    if scores:
-        raise typer.BadParameter("--scores: a regression predicts values, which are printed")
-    return Predictions(None, model.predict(X, threads))
-
-
-def evaluate(model: RegressionModel, dataset: Dataset, threads: int | None) -> Evaluation:
-    import numpy as np
-
-    y, weight = values_of(dataset), dataset.weight
-    columns = model.predict(dataset.X, threads).reshape(len(y), -1).T
-    spread = np.average((y - np.average(y, weights=weight)) ** 2, weights=weight)
-    told, lines = [], []
-    for name, column in zip(names_of(model), columns):
-        mse = float(np.average((y - column) ** 2, weights=weight))
-        facts = {
-            "name": name,
-            "r2": 1 - mse / spread if spread > 0 else None,
-            "rmse": mse**0.5,
-            "mae": float(np.average(np.abs(y - column), weights=weight)),
-            "below": float(np.average(y < column, weights=weight)),
-        }
-        told.append(facts)
-        shown = [facts[key] for key in ("r2", "rmse", "mae", "below")]
-        lines.append([name, *("-" if value is None else f"{value:.6g}" for value in shown)])
-    headings = ["", "R^2", "RMSE", "MAE", "share below"]
-    title = f"{len(y)} rows"
-    return Evaluation({"rows": len(y), "functions": told}, [Table(title, headings, lines)])
+        y, weight = values_of(dataset), dataset.weight
+        columns = model.predict(dataset.X, threads).reshape(len(y), -1).T
+        spread = np.average((y - np.average(y, weights=weight)) ** 2, weights=weight)
+        told, lines = [], []
+        for name, column in zip(names_of(model), columns):
+            mse = float(np.average((y - column) ** 2, weights=weight))
+            facts = {
+                "name": name,
+                "r2": 1 - mse / spread if spread > 0 else None,
+                "rmse": mse**0.5,
+                "mae": float(np.average(np.abs(y - column), weights=weight)),
+                "below": float(np.average(y < column, weights=weight)),
+            }
+            told.append(facts)
+            shown = [facts[key] for key in ("r2", "rmse", "mae", "below")]
+            lines.append([name, *("-" if value is None else f"{value:.6g}" for value in shown)])
+        headings = ["", "R^2", "RMSE", "MAE", "share below"]
+        title = f"{len(y)} rows"
+        return Evaluation({"rows": len(y), "functions": told}, [Table(title, headings, lines)])
 
 
-def names_of(model: RegressionModel) -> list[str]:
+def names_of(model: Any) -> list[str]:
     """What each function is: its loss, with the quantile."""
     loss, level = str(model.parameters.get("loss", "function")), model.parameters.get("quantile")
     if loss not in ("quantile", "expectile"):

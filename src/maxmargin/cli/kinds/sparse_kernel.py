@@ -1,33 +1,100 @@
-"""Kernel classifiers on few basis vectors."""
+"""Kernel machines on few basis vectors: classes, numbers, rankings, ordered labels."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from maxmargin.cli.fitting import Found, Grid, classes_of
+from maxmargin.cli.fitting import classes_of, labels_of
+from maxmargin.cli.kinds.base import Machine
 from maxmargin.cli.kinds.kernel import check_kernel
-from maxmargin.cli.kinds.linear import evaluate, predict
+from maxmargin.cli.kinds.linear import Linear, probability_of
 from maxmargin.cli.kinds.measure import check_measure, measure_of
+from maxmargin.cli.kinds.ordinal import Ordinal, order_of
+from maxmargin.cli.kinds.rank import Rank, targets_of
+from maxmargin.cli.kinds.regression import Regression, values_of
 from maxmargin.cli.options import spelled
-from maxmargin.cli.searching import search_along_C
 
 if TYPE_CHECKING:
+    from maxmargin.cli.fitting import Grid
     from maxmargin.cli.options import Choices
     from maxmargin.data import Dataset
     from maxmargin.models.basis_expansion import BasisExpansion
     from maxmargin.problem import Callback
 
-__all__ = ["evaluate", "plan", "predict", "search", "train"]
+
+class OnBasis(Machine):
+    """What they share; comes before the linear machine of the same task."""
+
+    def about(self, dataset: Dataset, model: Any) -> str:
+        return f"{super().about(dataset, model)}, {basis_of(model)}"
+
+    def axis(self, grid: Grid, choices: Choices) -> tuple[str, Any] | None:
+        return gammas_of(grid, choices)
 
 
-def plan(choices: Choices, callback: Callback | None) -> Any:
-    from maxmargin.training.subspace import SparseKernelPlan
+class SparseKernel(OnBasis, Linear):
+    """Classes, by a loss of each row or for a measure of all."""
 
-    check_kernel(choices)
-    wanted = getattr(choices, "probabilities", False)
-    return choices.plan(SparseKernelPlan, callback, probability=wanted, **for_measure(choices))
+    def plan(self, choices: Choices, callback: Callback | None) -> Any:
+        from maxmargin.training.subspace import SparseKernelPlan
+
+        check_kernel(choices)
+        wanted = probability_of(choices)
+        return choices.plan(SparseKernelPlan, callback, probability=wanted, **for_measure(choices))
+
+    def task(self, dataset: Dataset, plan: Any, choices: Choices) -> Any:
+        from maxmargin.training.span_tasks import OfBasis
+
+        return OfBasis(classes_of(dataset), plan, dataset.weight, dataset.qid)
+
+
+class SparseKernelRegression(OnBasis, Regression):
+    """Numbers."""
+
+    def plan(self, choices: Choices, callback: Callback | None) -> Any:
+        from maxmargin.training.span_scores import SpanRegressionPlan
+
+        check_kernel(choices)
+        return choices.plan(SpanRegressionPlan, callback)
+
+    def task(self, dataset: Dataset, plan: Any, choices: Choices) -> Any:
+        from maxmargin.training.span_tasks import ValuesInSpan
+
+        return ValuesInSpan(values_of(dataset), plan, dataset.weight, dataset.qid)
+
+
+class SparseKernelRank(OnBasis, Rank):
+    """Rankings."""
+
+    def plan(self, choices: Choices, callback: Callback | None) -> Any:
+        from maxmargin.training.span_scores import SpanRankPlan
+
+        check_kernel(choices)
+        return choices.plan(SpanRankPlan, callback)
+
+    def task(self, dataset: Dataset, plan: Any, choices: Choices) -> Any:
+        from maxmargin.training.span_tasks import RanksInSpan
+
+        return RanksInSpan(targets_of(dataset), plan, dataset.weight, dataset.qid)
+
+
+class SparseKernelOrdinal(OnBasis, Ordinal):
+    """Labels that have an order, which is part of the plan once the labels are known."""
+
+    def plan(self, choices: Choices, callback: Callback | None) -> Any:
+        from maxmargin.training.span_scores import SpanOrdinalPlan
+
+        check_kernel(choices)
+        return choices.plan(SpanOrdinalPlan, callback, order=None)
+
+    def task(self, dataset: Dataset, plan: Any, choices: Choices) -> Any:
+        from maxmargin.training.span_tasks import OrderInSpan
+
+        plan = replace(plan, order=order_of(choices.order, dataset))
+        return OrderInSpan(labels_of(dataset), plan, dataset.weight, dataset.qid)
 
 
 def for_measure(choices: Choices) -> dict[str, Any]:
@@ -45,23 +112,6 @@ def for_measure(choices: Choices) -> dict[str, Any]:
     check_measure(choices)
     measure = measure_of(choices)
     return {"loss": measure.name, "beta": measure.beta, "k": measure.k}
-
-
-def train(dataset: Dataset, plan: Any, choices: Choices) -> tuple[Any, str]:
-    from maxmargin.training.subspace import train
-
-    trained = train(dataset.X, classes_of(dataset), plan, dataset.weight)
-    model = trained.model
-    return trained, f"{len(model.classes)} classes, {basis_of(model)}"
-
-
-def search(
-    dataset: Dataset, grid: Grid, plan: Any, choices: Choices, watch: Callback | None
-) -> Found:
-    from maxmargin.training.tasks import OfBasis
-
-    task = OfBasis(classes_of(dataset), plan, dataset.weight, dataset.qid)
-    return search_along_C(dataset, task, grid, choices, watch, gammas_of(grid, choices))
 
 
 def gammas_of(grid: Grid, choices: Choices) -> tuple[str, list[float]] | None:
