@@ -94,6 +94,8 @@ def test_regressions_in_cells_in_memory_and_from_disk(folder, run, run_json):
     told = run_json("info", "m")
     assert told["cells"] > 1 and "cells_of_one_class" not in told
     assert run("predict", "two.t.svm", "m").stdout == run("predict", "two.t.svm", "there").stdout
+    judged = run_json("evaluate", "two.t.svm", "m", "--measures", "mean_squared_error")
+    assert judged["measures"]["mean_squared_error"] > 0  # of numbers, not of classes
     found = run_json("cv", *kind, "-v", "2", "--Cs", "1,10", "--gammas", "0.3", "two.svm", "m")
     assert found["cells"] == len(found["gammas"]) and found["best_loss"] > 0
     refused = run("export", "m", "m.onnx")

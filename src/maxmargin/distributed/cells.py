@@ -13,33 +13,24 @@ from __future__ import annotations
 import math
 import time
 import uuid
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from maxmargin.distributed import describe
 from maxmargin.distributed.cluster import POLL, RETRIES
 from maxmargin.distributed.parts import Layout, Part
 from maxmargin.distributed.training import Fit, blaming
-from maxmargin.models.cells import Cell
+from maxmargin.models.cells import Cell, stacked
 from maxmargin.problem import Clock, Status
 from maxmargin.solvers.common.run import BY_CALLBACK, Interrupts, ended_by
 from maxmargin.solvers.kernel.cells import SAMPLE, CellTree, cut, graft
 from maxmargin.solvers.kernel.certificate import KernelCertificate
 from maxmargin.solvers.kernel.coding import coding_of
 from maxmargin.training.cell_rows import SAMPLE_OF_PART, cut_rows
-from maxmargin.training.cells import (
-    TrainedCell,
-    TrainedCells,
-    cell_model,
-    cutting_of,
-    train_cut,
-    validation_error,
-)
-from maxmargin.training.each_cell import CellProgress, Tuning, Watch
+from maxmargin.training.cells import cell_model, cutting_of, train_cut, validation_error
+from maxmargin.training.each_cell import CellProgress, TrainedCell, TrainedCells, Tuning, Watch
 from maxmargin.training.kernel import KernelPlan
 from maxmargin.training.targets import Labels, class_factors
 
@@ -228,8 +219,3 @@ def train_region(pieces: list[Piece], known: tuple[CellTree, CellTask]) -> Regio
     with cut_rows(stacked([piece.X for piece in some]), cutting) as found:
         cells = train_cut(found, labels, counts, task.plan, task.tuning, Interrupts().new_stop())
     return Region(found.tree, cells, labels.n)
-
-
-def stacked(blocks: Sequence[Any]) -> Any:
-    """Rows one below the other."""
-    return sp.vstack(blocks, format="csr") if sp.issparse(blocks[0]) else np.concatenate(blocks)

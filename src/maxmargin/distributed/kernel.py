@@ -11,8 +11,7 @@ from maxmargin.distributed.training import Fit, client_of
 from maxmargin.estimators import kernel as local
 from maxmargin.estimators.base import parameters
 from maxmargin.parameters import ParameterError
-from maxmargin.training.cells import TrainedCells
-from maxmargin.training.each_cell import Tuning, cell_reporter
+from maxmargin.training.each_cell import TrainedCells, Tuning, cell_reporter
 from maxmargin.training.kernel import KernelPlan
 
 

@@ -18,8 +18,8 @@ from maxmargin.models.cells import CellModel
 from maxmargin.models.files import register_estimator
 from maxmargin.problem import callers_line
 from maxmargin.solvers.kernel.grid_problem import GridProgress, GridResult
-from maxmargin.training.cells import TrainedCells, train_cells
-from maxmargin.training.each_cell import Tuning, cell_reporter
+from maxmargin.training.cells import train_cells
+from maxmargin.training.each_cell import TrainedCells, Tuning, cell_reporter
 from maxmargin.training.folds import Folds, folds_of
 from maxmargin.training.kernel import KernelPlan, TrainedKernel, train
 from maxmargin.training.kernel_search import search

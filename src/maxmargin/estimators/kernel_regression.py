@@ -15,7 +15,7 @@ from maxmargin.estimators.regression import RegressionScores
 from maxmargin.models.files import register_estimator
 from maxmargin.models.regression_cells import RegressionCellModel
 from maxmargin.problem import callers_line
-from maxmargin.training.each_cell import Tuning, cell_reporter
+from maxmargin.training.each_cell import TrainedCells, Tuning, cell_reporter
 from maxmargin.training.folds import folds_of
 from maxmargin.training.kernel_regression import (
     KernelRegressionPlan,
@@ -23,7 +23,7 @@ from maxmargin.training.kernel_regression import (
     search_kernel_regression,
     train_kernel_regression,
 )
-from maxmargin.training.regression_cells import TrainedRegressionCells, train_regression_cells
+from maxmargin.training.regression_cells import train_regression_cells
 
 
 @parameters
@@ -51,7 +51,7 @@ class _KernelRegressor(RegressionScores):
 
     def _train_cells(
         self, given: Given, plan: KernelRegressionPlan, tuning: Tuning | None = None
-    ) -> TrainedRegressionCells:
+    ) -> TrainedCells:
         report = cell_reporter(self.callback, self.verbose)
         return train_regression_cells(given.X, given.y, plan, given.weight, tuning, report)
 
@@ -120,7 +120,7 @@ class KernelSVR(_KernelRegressor):
 
     def _train(
         self, given: Given, plan: KernelRegressionPlan
-    ) -> TrainedKernelRegression | TrainedRegressionCells:
+    ) -> TrainedKernelRegression | TrainedCells:
         if plan.cells is not None:
             return self._train_cells(given, plan)
         return train_kernel_regression(given.X, given.y, plan, given.weight)
@@ -166,11 +166,11 @@ class KernelSVRCV(_KernelRegressor):
 
     def _train(
         self, given: Given, plan: KernelRegressionPlan
-    ) -> TrainedKernelRegression | TrainedRegressionCells:
+    ) -> TrainedKernelRegression | TrainedCells:
         if plan.cells is not None:
             found = self._train_cells(given, plan, Tuning(self.Cs, self.gammas, self.cv))
             self.C_: Any = [cell.C for cell in found.model.cells]
-            self.best_score_ = -float(found.validation_loss or 0.0)
+            self.best_score_ = -float(found.validation_error or 0.0)
             return found
         if isinstance(self.cv, int | np.integer):
             folds = folds_of(int(self.cv), len(given.y), plan.options.seed)

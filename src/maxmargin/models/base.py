@@ -157,6 +157,30 @@ class Model(ABC):
         """What training cannot get wrong but a file can."""
 
 
+class Regressing(Model):
+    """A model of numbers: one function, or several, such as one for each quantile.
+
+    Where the parameter "non_crossing" is true, the predictions of a row are sorted.
+    """
+
+    task = "values"
+
+    @abstractmethod
+    def functions(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """The values of all functions, (n, k), in an array of its own."""
+
+    def decision_function(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """The predictions."""
+        return self.predict(X, threads)
+
+    def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """(n,) for one function, else (n, k)."""
+        values = self.functions(X, threads)
+        if self.parameters.get("non_crossing"):
+            values.sort(axis=1)
+        return values.ravel() if values.shape[1] == 1 else values
+
+
 @dataclass(frozen=True, kw_only=True)
 class Labelling(Model):
     """A model of classes: how its scores become probabilities and labels.

@@ -11,9 +11,8 @@ import numpy as np
 
 from maxmargin import _core
 from maxmargin.data.arrays import useful_threads
-from maxmargin.models.base import Model
 from maxmargin.models.contents import Contents, Field
-from maxmargin.models.kernel import combined, is_finite
+from maxmargin.models.kernel import SummedProblems, is_finite
 from maxmargin.solvers.kernel.certificate import SpanCertificate
 from maxmargin.solvers.kernel.gram import Kernel
 from maxmargin.solvers.subspace.bounds import Bounds
@@ -51,7 +50,7 @@ class BoundsOfProblems(Field):
         return numbers and all(type(word) is bool for word in item[3:])
 
 
-class BasisExpansion(Model):
+class BasisExpansion(SummedProblems):
     """Basis vectors b_j, and a column of coefficients for each problem.
 
     A subclass has the fields `kernel`, `vectors` (k, d), `coefficients` (k, problems) and `bounds`.
@@ -74,11 +73,6 @@ class BasisExpansion(Model):
                 f"and {told}"
             )
         self._check_problems(problems, bounds=self.bounds)
-
-    @property
-    def certificate(self) -> SpanCertificate | None:
-        """All problems as one."""
-        return combined(self.certificates) if self.certificates else None  # type: ignore[return-value]
 
     @property
     def n_features(self) -> int:

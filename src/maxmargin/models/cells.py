@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from maxmargin import _core
 from maxmargin.data.arrays import as_floats, useful_threads
+from maxmargin.models.base import Labelling
 from maxmargin.models.contents import (
     COUNT,
     Certificates,
@@ -27,7 +28,7 @@ from maxmargin.models.contents import (
     Words,
     stored,
 )
-from maxmargin.models.kernel import KernelFunction, KernelPredictor
+from maxmargin.models.kernel import KernelFunction, SummedProblems
 from maxmargin.solvers.kernel import gram
 from maxmargin.solvers.kernel.blas import in_threads
 from maxmargin.solvers.kernel.cells import CellTree
@@ -136,33 +137,44 @@ def check_tree(children: np.ndarray) -> None:
         raise ValueError("its cuts are not a tree")
 
 
-class Cells(Field):
-    """The machines: their support vectors one below the other, and where each begins."""
+class OfCells(Field):
+    """Support vectors of all cells one below the other, where each begins, and its C and gamma."""
 
     def pack(self, name: str, value: Any, into: Contents) -> None:
         vectors = [cell.vectors for cell in value]
-        sparse = any(map(sp.issparse, vectors))
-        Vectors().pack(f"{name}.vectors", stacked(vectors, sparse), into)
-        flat = [cell.coefficients.ravel() for cell in value]
-        Floats(1).pack(f"{name}.coefficients", np.concatenate(flat), into)
+        Vectors().pack(f"{name}.vectors", stacked(vectors), into)
         Positions().pack(f"{name}.sizes", [v.shape[0] for v in vectors], into)
-        Positions().pack(f"{name}.classes", np.concatenate([c.codes for c in value]), into)
-        Positions().pack(f"{name}.n_classes", [len(c.codes) for c in value], into)
         Floats(2).pack(f"{name}.parameters", [(c.C, c.gamma) for c in value], into)
 
-    def unpack(self, name: str, found: Contents) -> tuple[Cell, ...]:
+    def unpack_vectors(self, name: str, found: Contents) -> tuple[Any, np.ndarray, np.ndarray]:
+        """All vectors, how many each cell has, and (C, gamma) of each."""
         vectors = Vectors().unpack(f"{name}.vectors", found)
-        coefficients = found.take(f"{name}.coefficients", 1)
-        sizes, codes, counts = (
-            Positions().unpack(f"{name}.{part}", found)
-            for part in ("sizes", "classes", "n_classes")
-        )
+        sizes = Positions().unpack(f"{name}.sizes", found)
         parameters = found.take(f"{name}.parameters", 2)
-        fits = len(sizes) == len(counts) and parameters.shape == (len(sizes), 2)
-        if not fits or sizes.sum() != vectors.shape[0] or counts.sum() != len(codes):
+        if parameters.shape != (len(sizes), 2) or not np.all(parameters > 0):
+            raise ValueError("its cells have a C or gamma that is missing or not positive")
+        if sizes.sum() != vectors.shape[0]:
             raise ValueError("its cells contradict themselves")
-        if np.any(counts < 1) or np.any(parameters <= 0):
-            raise ValueError("its cells have no classes, or a C or gamma that is not positive")
+        return vectors, sizes, parameters
+
+
+class Cells(OfCells):
+    """The machines of cells with classes."""
+
+    def pack(self, name: str, value: Any, into: Contents) -> None:
+        super().pack(name, value, into)
+        flat = [cell.coefficients.ravel() for cell in value]
+        Floats(1).pack(f"{name}.coefficients", np.concatenate(flat), into)
+        Positions().pack(f"{name}.classes", np.concatenate([c.codes for c in value]), into)
+        Positions().pack(f"{name}.n_classes", [len(c.codes) for c in value], into)
+
+    def unpack(self, name: str, found: Contents) -> tuple[Cell, ...]:
+        vectors, sizes, parameters = self.unpack_vectors(name, found)
+        coefficients = found.take(f"{name}.coefficients", 1)
+        codes = Positions().unpack(f"{name}.classes", found)
+        counts = Positions().unpack(f"{name}.n_classes", found)
+        if len(sizes) != len(counts) or counts.sum() != len(codes) or np.any(counts < 1):
+            raise ValueError("its cells and their classes contradict each other")
         ovr = found.plain.get("multi_class") == "ovr"
         problems = [_problems(int(k), ovr) for k in counts]
         if len(coefficients) != int(sizes @ np.array(problems, dtype=np.int64)):
@@ -176,7 +188,9 @@ class Cells(Field):
         return tuple(cells)
 
 
-def stacked(vectors: Sequence[Any], sparse: bool) -> Any:
+def stacked(vectors: Sequence[Any]) -> Any:
+    """Rows one below the other."""
+    sparse = any(map(sp.issparse, vectors))
     return sp.vstack(vectors, format="csr") if sparse else np.concatenate(vectors)
 
 
@@ -187,8 +201,32 @@ def _problems(k: int, ovr: bool) -> int:
     return k if ovr else k * (k - 1) // 2
 
 
+class InCells(SummedProblems):
+    """Cuts of space and a machine for each cell.
+
+    The cells are one problem whose Gram matrix has a block each, so that the objectives and lower
+    bounds of all add up to those of the whole, `certificate`.
+    """
+
+    tree: CellTree
+    cells: tuple[Any, ...]
+    kernel: Kernel
+
+    def _check_cells(self) -> None:
+        if not isinstance(self.kernel, Kernel):
+            raise ValueError(f"the kernel is {self.kernel!r}; cells need one by name")
+        if len(self.cells) != self.tree.n_cells:
+            raise ValueError(f"{len(self.cells)} machines do not fit {self.tree.n_cells} cells")
+        self._check_problems(len(self.cells))
+
+    @property
+    def n_support(self) -> int:
+        """Support vectors of all cells."""
+        return sum(cell.vectors.shape[0] for cell in self.cells)
+
+
 @dataclass(frozen=True)
-class CellModel(KernelPredictor):
+class CellModel(InCells, Labelling):
     """Cuts of space and the machine of each cell.
 
     Parameters
@@ -198,8 +236,6 @@ class CellModel(KernelPredictor):
     kernel : Kernel
         Its gamma is that of the cell.
     certificates : one a cell, over all its problems
-        The cells are one problem whose Gram matrix has a block each, so that the objectives and
-        lower bounds of all add up to those of the whole, `certificate`.
     """
 
     kind = "kernel-cells"
@@ -215,19 +251,10 @@ class CellModel(KernelPredictor):
     solver: str = stored(Words(), "two-variable")
 
     def __post_init__(self) -> None:
-        if not isinstance(self.kernel, Kernel):
-            raise ValueError(f"the kernel is {self.kernel!r}; cells need one by name")
-        if len(self.cells) != self.tree.n_cells:
-            raise ValueError(f"{len(self.cells)} machines do not fit {self.tree.n_cells} cells")
+        self._check_cells()
         for cell in self.cells:
             if np.any(cell.codes >= len(self.classes)) or np.any(np.diff(cell.codes) <= 0):
                 raise ValueError("a cell names classes that the model does not have")
-        self._check_problems(len(self.cells))
-
-    @property
-    def n_support(self) -> int:
-        """Support vectors of all cells."""
-        return sum(cell.vectors.shape[0] for cell in self.cells)
 
     @property
     def constant_cells(self) -> list[int]:

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from maxmargin import _core
 from maxmargin.data.arrays import as_floats, useful_threads, view
-from maxmargin.models.base import Labelling
+from maxmargin.models.base import Labelling, Model
 from maxmargin.models.contents import (
     COUNT,
     Certificates,
@@ -155,7 +155,7 @@ class KernelExpansion:
         return {name: v for name, v in self.__dict__.items() if name != "_support_rows"}
 
 
-class KernelPredictor(Labelling):
+class SummedProblems(Model):
     """A kernel machine on any basis: its problems count together."""
 
     certificates: tuple[KernelCertificate, ...]
@@ -167,7 +167,7 @@ class KernelPredictor(Labelling):
 
 
 @dataclass(frozen=True)
-class KernelModel(KernelExpansion, KernelPredictor):
+class KernelModel(KernelExpansion, SummedProblems, Labelling):
     """Support vectors, their coefficients, and how predictions become classes.
 
     Parameters

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.models.base import Model
+from maxmargin.models.base import Regressing
 from maxmargin.models.contents import (
     COUNT,
     Certificates,
@@ -17,21 +17,19 @@ from maxmargin.models.contents import (
     Words,
     stored,
 )
-from maxmargin.models.kernel import KernelExpansion, KernelFunction, combined
+from maxmargin.models.kernel import KernelExpansion, KernelFunction, SummedProblems
 from maxmargin.solvers.kernel.certificate import KernelCertificate
 from maxmargin.solvers.kernel.gram import Kernel, KernelCallable
 
 
 @dataclass(frozen=True)
-class KernelRegressionModel(KernelExpansion, Model):
+class KernelRegressionModel(KernelExpansion, SummedProblems, Regressing):
     """A kernel regression, or several: one for each quantile.
 
-    Parameters are those of `KernelModel`, without classes. Where the parameter "non_crossing" is
-    true, the predictions of a row are sorted.
+    Parameters are those of `KernelModel`, without classes.
     """
 
     kind = "kernel-regression"
-    task = "values"
 
     kernel: Kernel | KernelCallable | str = stored(KernelFunction())
     vectors: Any = stored(Vectors(optional=True))
@@ -54,18 +52,6 @@ class KernelRegressionModel(KernelExpansion, Model):
         self._check_expansion()
         self._check_problems(self.coefficients.shape[1])
 
-    @property
-    def certificate(self) -> KernelCertificate | None:
-        """All problems as one."""
-        return combined(self.certificates) if self.certificates else None
-
-    def decision_function(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """The predictions."""
-        return self.predict(X, threads)
-
-    def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """(n,) for one function, else (n, k)."""
-        values = self._shifted_sums(self.rows_of(X), threads)
-        if self.parameters.get("non_crossing"):
-            values = np.sort(values, axis=1)
-        return values.ravel() if values.shape[1] == 1 else values
+    def functions(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """``f_p(x)`` for every row and function."""
+        return self._shifted_sums(self.rows_of(X), threads)

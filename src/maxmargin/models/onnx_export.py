@@ -16,7 +16,7 @@ import numpy as np
 
 from maxmargin.data.atomic_files import write_atomically
 from maxmargin.models.cells import CellModel
-from maxmargin.models.kernel import KernelModel, KernelPredictor
+from maxmargin.models.kernel import KernelModel
 from maxmargin.models.kernel_regression import KernelRegressionModel
 from maxmargin.models.linear import LinearModel, LinearScores, check_features
 from maxmargin.models.multi_label import MultiLabelModel
@@ -59,7 +59,7 @@ def to_onnx(model: Exported, path: str | os.PathLike[str], input_type: str = "fl
     """
     if hasattr(model, "to_model"):
         model = model.to_model()
-    if not isinstance(model, (KernelPredictor, Exported)):
+    if not isinstance(model, Exported):
         kind = getattr(model, "kind", type(model).__name__)
         raise ValueError(f"{kind} models cannot be written as ONNX: save it as .safetensors")
     check_features(model, "ONNX")

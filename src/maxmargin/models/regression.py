@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.models.base import Regressing
 from maxmargin.models.contents import Floats, stored
 from maxmargin.models.linear import LinearScores
 
 
 @dataclass(frozen=True)
-class RegressionModel(LinearScores):
+class RegressionModel(LinearScores, Regressing):
     """A linear regression, or several: one for each quantile.
 
     Parameters
@@ -20,12 +21,10 @@ class RegressionModel(LinearScores):
     coef : ndarray of shape (k, d), float64
     intercept : ndarray of shape (k,), float64
     certificates, solver, parameters, feature_names, index_base
-        As in `Model`. Where the parameter "non_crossing" is true, the k predictions of a row are
-        sorted.
+        As in `Model`.
     """
 
     kind = "regression"
-    task = "values"
 
     intercept: np.ndarray = stored(Floats(1))
 
@@ -38,13 +37,6 @@ class RegressionModel(LinearScores):
             )
         self._check_problems(k)
 
-    def decision_function(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """The predictions."""
-        return self.predict(X, threads)
-
-    def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """``X coef^T + intercept``: (n,) for one function, else (n, k). X is used where it lies."""
-        values = self.scores(X, threads) + self.intercept
-        if self.parameters.get("non_crossing"):
-            values.sort(axis=1)
-        return values.ravel() if len(self.coef) == 1 else values
+    def functions(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """``X coef^T + intercept``. X is used where it lies."""
+        return self.scores(X, threads) + self.intercept

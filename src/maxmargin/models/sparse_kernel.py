@@ -11,16 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.models.base import Labelling
 from maxmargin.models.basis_expansion import BasisExpansion, BoundsOfProblems
 from maxmargin.models.contents import Certificates, Classes, Floats, Vectors, Words, stored
-from maxmargin.models.kernel import KernelFunction, KernelPredictor
+from maxmargin.models.kernel import KernelFunction
 from maxmargin.solvers.kernel.certificate import SpanCertificate
 from maxmargin.solvers.kernel.gram import Kernel
 from maxmargin.solvers.subspace.bounds import Bounds
 
 
 @dataclass(frozen=True)
-class SparseKernelModel(BasisExpansion, KernelPredictor):
+class SparseKernelModel(BasisExpansion, Labelling):
     """Basis vectors, their coefficients, and where they came from.
 
     Parameters

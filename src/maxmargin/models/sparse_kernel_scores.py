@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.models.base import Regressing
 from maxmargin.models.basis_expansion import BasisExpansion, BoundsOfProblems
 from maxmargin.models.contents import Certificates, Classes, Floats, Vectors, Words, stored
 from maxmargin.models.kernel import KernelFunction
@@ -30,29 +31,18 @@ class SpanScores(BasisExpansion):
 
 
 @dataclass(frozen=True)
-class SparseKernelRegressionModel(SpanScores):
-    """A regression, or several: one for each quantile.
-
-    Where the parameter "non_crossing" is true, the predictions of a row are sorted.
-    """
+class SparseKernelRegressionModel(SpanScores, Regressing):
+    """A regression, or several: one for each quantile."""
 
     kind = "sparse-kernel-regression"
-    task = "values"
 
     def __post_init__(self) -> None:
         columns = self.coefficients.shape[1] if self.coefficients.ndim == 2 else 0
         self._check_basis(columns, "at least one function")
 
-    def decision_function(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """The predictions."""
-        return self.predict(X, threads)
-
-    def predict(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """(n,) for one function, else (n, k)."""
-        values = self.problems(X, threads)
-        if self.parameters.get("non_crossing"):
-            values.sort(axis=1)
-        return values.ravel() if values.shape[1] == 1 else values
+    def functions(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """``f_p(x)`` for every row and function."""
+        return self.problems(X, threads)
 
 
 @dataclass(frozen=True)

@@ -158,7 +158,6 @@ class StreamRegressionModel(OnFeatures, RegressionModel):
     """
 
     kind = "stream-regression"
-    task = "values"
 
 
 def no_strings() -> Strings:

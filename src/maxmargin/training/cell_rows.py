@@ -50,6 +50,11 @@ class CutRows:
     rows_of: Callable[[int], Any]
     d: int
 
+    @property
+    def sizes(self) -> list[int]:
+        """How many rows each cell has."""
+        return [len(rows) for rows in self.members]
+
 
 @contextmanager
 def cut_rows(X: Any, cutting: Cutting, stop: _core.Stop | None = None) -> Iterator[CutRows]:

@@ -17,21 +17,14 @@ from maxmargin import _core
 from maxmargin.data.arrays import as_floats
 from maxmargin.models.cells import Cell, CellModel
 from maxmargin.models.kernel import combined
-from maxmargin.problem import Progress, Status
+from maxmargin.problem import Status
 from maxmargin.solvers.common.run import interruptible
 from maxmargin.solvers.kernel.cells import CellTree
 from maxmargin.solvers.kernel.certificate import KernelCertificate
 from maxmargin.solvers.kernel.gram import Kernel
 from maxmargin.solvers.kernel.sources import budget_of
 from maxmargin.training.cell_rows import CutRows, Cutting, cut_rows
-from maxmargin.training.each_cell import (
-    Tuning,
-    Watch,
-    alone,
-    side_by_side,
-    summed_history,
-    train_each,
-)
+from maxmargin.training.each_cell import TrainedCell, TrainedCells, Tuning, Watch, train_each
 from maxmargin.training.folds import stratified_folds
 from maxmargin.training.kernel import KernelPlan, TrainedKernel, kept_parameters, train_on
 from maxmargin.training.kernel_search import search_on
@@ -46,30 +39,6 @@ class CellRows:
     codes: np.ndarray
     weight: np.ndarray
     counts: np.ndarray
-
-
-@dataclass(frozen=True)
-class TrainedCell:
-    """The machine of a cell, its certificate, and the validation errors of its best point."""
-
-    cell: Cell
-    certificate: KernelCertificate
-    error: float | None = None
-    weight: float = 0.0
-
-
-@dataclass(frozen=True)
-class TrainedCells:
-    """A model in cells, and how well its cells did in validation (None: not tuned)."""
-
-    model: CellModel
-    validation_error: float | None
-    seconds: float
-
-    @property
-    def history(self) -> list[Progress]:
-        """The sums of objectives and bounds, cell after cell."""
-        return summed_history(self.model.certificates)
 
 
 # ---------------------------------------------------------------- all cells
@@ -112,16 +81,14 @@ def train_cut(
     callback: Watch | None = None,
 ) -> list[TrainedCell]:
     """The machine of every cell."""
-    weights, sizes = labels.weights(), [len(rows) for rows in cut.members]
-    at_a_time = side_by_side(plan.options, len(sizes))
-    of_one = alone(plan, at_a_time)
+    weights = labels.weights()
 
-    def train_one(k: int, flag: _core.Stop) -> TrainedCell:
+    def train_one(k: int, of_one: KernelPlan, flag: _core.Stop) -> TrainedCell:
         rows = cut.members[k]
         known = CellRows(cut.rows_of(k), labels.codes[rows], weights[rows], counts[rows])
         return train_cell(known, of_one, tuning, flag)
 
-    return train_each(train_one, sizes, at_a_time, stop, callback)
+    return train_each(train_one, cut.sizes, plan, stop, callback)
 
 
 # ---------------------------------------------------------------- one cell

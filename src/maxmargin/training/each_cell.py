@@ -6,13 +6,14 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from maxmargin import _core
 from maxmargin.data.arrays import useful_threads
 from maxmargin.data.cpus import granted_cpus
 from maxmargin.parameters import Options, ParameterError, is_whole
 from maxmargin.problem import Progress
+from maxmargin.solvers.kernel.certificate import KernelCertificate
 from maxmargin.solvers.kernel.sources import budget_of
 from maxmargin.training.verbose import telling
 
@@ -68,14 +69,35 @@ def share_of_cells(progress: CellProgress) -> float:
 Watch = Callable[[CellProgress], bool | None]
 
 
-class Trained(Protocol):
-    """A cell that is done."""
+@dataclass(frozen=True)
+class TrainedCell:
+    """The machine of a cell and its certificate; if it was tuned, the error (or loss) of its best
+    point on rows held out. `weight` is that of its rows."""
+
+    cell: Any
+    certificate: KernelCertificate
+    error: float | None = None
+    weight: float = 0.0
+
+
+@dataclass(frozen=True)
+class TrainedCells:
+    """A model in cells, and the mean over rows of what its cells' best points had in validation.
+
+    That is None if they were not tuned, and NaN if a cell was not judged in every fold.
+    """
+
+    model: Any
+    validation_error: float | None
+    seconds: float
 
     @property
-    def cell(self) -> Any: ...
+    def history(self) -> list[Progress]:
+        """The sums of objectives and bounds, cell after cell."""
+        return summed_history(self.model.certificates)
 
 
-T = TypeVar("T", bound=Trained)
+TrainOne = Callable[[int, Any, _core.Stop], TrainedCell]  # a cell, its plan, and when to stop
 
 
 def side_by_side(options: Options, total: int) -> int:
@@ -91,24 +113,26 @@ def alone(plan: Any, at_a_time: int) -> Any:
 
 
 def train_each(
-    train_one: Callable[[int, _core.Stop], T],
+    train_one: TrainOne,
     sizes: Sequence[int],
-    at_a_time: int,
+    plan: Any,
     stop: _core.Stop,
     callback: Watch | None = None,
-) -> list[T]:
+) -> list[TrainedCell]:
     """All cells, `sizes` their numbers of rows; this thread watches the stop flag.
 
     Once it is raised, cells that are not done end with what they have. The callback is told of
     cells in their order; if it ends the fit, later ones have not begun, whatever was under way.
     """
+    at_a_time = side_by_side(plan.options, len(sizes))
+    of_one = alone(plan, at_a_time)
     stops = [_core.Stop() for _ in sizes]
     if stop.poll():  # no cell begins what is over
         _interrupt(stops, stop.reason)
     watched = _Watched(sizes, callback)
     with ThreadPoolExecutor(at_a_time) as executor:
-        futures: list[Future[T]] = [
-            executor.submit(train_one, k, flag) for k, flag in enumerate(stops)
+        futures: list[Future[TrainedCell]] = [
+            executor.submit(train_one, k, of_one, flag) for k, flag in enumerate(stops)
         ]
         waiting = set(futures)
         while watched.told < len(futures):
@@ -124,7 +148,7 @@ def train_each(
         for future in futures[watched.told :]:
             future.cancel()
     told = [future.result() for future in futures[: watched.told]]
-    return told + [train_one(k, stops[k]) for k in range(watched.told, len(sizes))]
+    return told + [train_one(k, of_one, stops[k]) for k in range(watched.told, len(sizes))]
 
 
 class _Watched:

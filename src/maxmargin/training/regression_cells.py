@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,20 +10,11 @@ import numpy as np
 from maxmargin import _core
 from maxmargin.models.kernel import combined
 from maxmargin.models.regression_cells import RegressionCell, RegressionCellModel
-from maxmargin.problem import Progress
 from maxmargin.solvers.common.run import interruptible
-from maxmargin.solvers.kernel.certificate import KernelCertificate
 from maxmargin.solvers.kernel.gram import Kernel
 from maxmargin.training.cell_rows import CutRows, cut_rows
 from maxmargin.training.cells import cutting_of
-from maxmargin.training.each_cell import (
-    Tuning,
-    Watch,
-    alone,
-    side_by_side,
-    summed_history,
-    train_each,
-)
+from maxmargin.training.each_cell import TrainedCell, TrainedCells, Tuning, Watch, train_each
 from maxmargin.training.folds import folds_of
 from maxmargin.training.kernel_regression import (
     KernelRegressionPlan,
@@ -35,31 +25,6 @@ from maxmargin.training.kernel_regression import (
 from maxmargin.training.targets import Targets, targets_of
 
 
-@dataclass(frozen=True)
-class TrainedCell:
-    """The regression of a cell, its certificate, the validation loss of its best point."""
-
-    cell: RegressionCell
-    certificate: KernelCertificate
-    loss: float | None
-    weight: float
-
-
-@dataclass(frozen=True)
-class TrainedRegressionCells:
-    """A model in cells, and the mean loss of its cells in validation (None: not tuned; NaN: a cell
-    was not judged in every fold)."""
-
-    model: RegressionCellModel
-    validation_loss: float | None
-    seconds: float
-
-    @property
-    def history(self) -> list[Progress]:
-        """The sums of objectives and bounds, cell after cell."""
-        return summed_history(self.model.certificates)
-
-
 def train_regression_cells(
     X: Any,
     y: Any,
@@ -67,7 +32,7 @@ def train_regression_cells(
     sample_weight: Any = None,
     tuning: Tuning | None = None,
     callback: Watch | None = None,
-) -> TrainedRegressionCells:
+) -> TrainedCells:
     """Cuts rows (arrays, or a source) into cells of at most `plan.cells` and trains each, or
     tunes it."""
     targets = targets_of(y, sample_weight)
@@ -80,8 +45,8 @@ def train_regression_cells(
     if tuning is not None:
         total = sum(one.weight for one in trained)
         known = [one for one in trained if one.weight > 0]
-        loss = sum(one.weight * float(one.loss or 0.0) for one in known) / total
-    return TrainedRegressionCells(_model_of(cut, trained, plan), loss, seconds)
+        loss = sum(one.weight * float(one.error or 0.0) for one in known) / total
+    return TrainedCells(_model_of(cut, trained, plan), loss, seconds)
 
 
 def _train_cut(
@@ -92,16 +57,14 @@ def _train_cut(
     stop: _core.Stop,
     callback: Watch | None,
 ) -> list[TrainedCell]:
-    weights, sizes = targets.weights(), [len(rows) for rows in cut.members]
-    at_a_time = side_by_side(plan.options, len(sizes))
-    of_one = alone(plan, at_a_time)
+    weights = targets.weights()
 
-    def train_one(k: int, flag: _core.Stop) -> TrainedCell:
+    def train_one(k: int, of_one: KernelRegressionPlan, flag: _core.Stop) -> TrainedCell:
         rows = cut.members[k]
         own = Targets(targets.values[rows], weights[rows])
         return train_cell(cut.rows_of(k), own, of_one, tuning, flag)
 
-    return train_each(train_one, sizes, at_a_time, stop, callback)
+    return train_each(train_one, cut.sizes, plan, stop, callback)
 
 
 def train_cell(

@@ -86,7 +86,7 @@ def search_cells(
 
     tuning = Tuning(Cs, grid.gammas, grid.folds)
     trained = train_regression_cells(dataset.X, y, plan, dataset.weight, tuning, watch)
-    cells, loss = trained.model.cells, trained.validation_loss
+    cells, loss = trained.model.cells, trained.validation_error
     told = {
         "cells": len(cells),
         "best_loss": loss,
