@@ -105,8 +105,10 @@ class OnCluster(Machine):
         model, reading = self.to_model(), dict(self.read_options or {})
         return prediction.lazily(model, method, X, columns, np.dtype(dtype), reading)
 
-    def _gathered_scores(self, X: Any, y: Any, sample_weight: Any, qid: Any = None) -> Given:
-        """Scores of rows on workers with their targets: these come here, the rows do not."""
+    def _judged(self, X: Any, y: Any, sample_weight: Any, qid: Any = None) -> Given:
+        """Scores and targets of rows on workers come here, the rows do not."""
+        if not self._is_remote(X):
+            return super()._judged(X, y, sample_weight, qid)
         check_is_fitted(self)
         model = self.to_model()
         features = getattr(model, "features", None)
@@ -115,6 +117,8 @@ class OnCluster(Machine):
             given = _gathered(RemoteRows(fit))
             scores = np.column_stack([given.X @ w for w in model.coef])
         scores = scores + getattr(model, "intercept", 0.0)
+        if model.parameters.get("non_crossing"):
+            scores = np.sort(scores, axis=1)
         return replace(given, X=scores if len(model.coef) > 1 else scores[:, 0])
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from maxmargin.distributed.base import OnCluster
 from maxmargin.estimators import measure as local
 from maxmargin.estimators.base import parameters
@@ -38,10 +36,3 @@ class MeasureSVC(OnCluster, local.MeasureSVC):
     gathers_predictions_ : bool
         True.
     """
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The measure itself; gathers scores and labels."""
-        if not self._is_remote(X):
-            return super().score(X, y, sample_weight)
-        given = self._gathered_scores(X, y, sample_weight)
-        return self._judge(given.X, given.y, given.weight)

@@ -47,15 +47,10 @@ class OrdinalSVC(OnCluster, local.OrdinalSVC):
         off, weight = self._places_off(X, y, sample_weight)
         return float(np.average(off == 0, weights=weight))
 
-    def mean_absolute_error(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Mean number of places between predicted and true label."""
-        if not self._is_remote(X):
-            return super().mean_absolute_error(X, y, sample_weight)
-        off, weight = self._places_off(X, y, sample_weight)
-        return float(np.average(off, weights=weight))
-
     def _places_off(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, Any]:
-        given = self._gathered_scores(X, y, sample_weight)
+        if not self._is_remote(X):
+            return super()._places_off(X, y, sample_weight)
+        given = self._judged(X, y, sample_weight)
         _, true = places_of(np.asarray(given.y), self.classes_)
         predicted = np.searchsorted(self.thresholds_, np.asarray(given.X), side="left")
         return np.abs(predicted - true), given.weight

@@ -13,7 +13,6 @@ from maxmargin.distributed.training import Fit, blaming, fitting, solve_ranking
 from maxmargin.estimators import rank as local
 from maxmargin.estimators.base import parameters
 from maxmargin.estimators.sources import is_source
-from maxmargin.metrics import pairwise_accuracy
 from maxmargin.models.ranking import RankModel
 from maxmargin.problem import callers_line
 from maxmargin.training.fit import LinearPlan, Trained
@@ -67,14 +66,6 @@ class RankSVM(OnCluster, local.RankSVM):
             of_files = not hasattr(X, "__dask_graph__") and is_source(X)
             self._note_queries(self._has_queries, of_files)
             return self._finish(trained, fit)
-
-    def score(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
-        """Share of pairs in the right order, averaged over queries. Gathers scores and targets."""
-        if not self._is_remote(X):
-            return super().score(X, y, qid=qid, sample_weight=sample_weight)
-        given = self._gathered_scores(X, y, sample_weight, qid)
-        self._check_queries(given)
-        return pairwise_accuracy(given.y, given.X, qid=given.qid, sample_weight=given.weight)
 
     def _train_on(self, fit: Fit, plan: LinearPlan) -> Trained:
         with blaming(fit.cluster):

@@ -32,24 +32,15 @@ class LinearSVR(OnCluster, local.LinearSVR):
         As in `maxmargin.LinearSVR`.
     intercept_scaling, warm_start, verbose, callback
         As in `maxmargin.LinearSVR`.
-    solver : {"auto", "newton", "ocas", "cpa"}
-        Newton's method (at most 3000 features), cutting planes with a line search, or without;
-        "auto" takes Newton where features are few, which saves rounds, else "ocas".
-    n_jobs : int, optional
-        Threads of one task; None for one, since Dask runs a task on every thread of a worker.
-    client : distributed.Client, optional
-        None for the current one.
-    read_options : dict, optional
-        For lists of files: options of `maxmargin.data.open`.
+    solver, n_jobs, client, read_options
+        As in `maxmargin.distributed.LinearSVC`.
 
     Attributes
     ----------
     coef_, intercept_, n_features_in_, n_iter_, certificate_, certificates_, history_, solver_
         As in `maxmargin.LinearSVR`.
-    n_samples_, n_partitions_ : int
-        Rows, and the partitions they lay in.
-    index_base_ : int or None
-        The number svmlight text gave its first feature.
+    n_samples_, n_partitions_, index_base_
+        As in `maxmargin.distributed.LinearSVC`.
     """
 
     def _plan(self) -> RegressionPlan:
@@ -76,13 +67,3 @@ class LinearSVR(OnCluster, local.LinearSVR):
         check_is_fitted(self)
         columns = len(self.to_model().coef)
         return self._lazily("predict", X, columns if columns > 1 else 0, np.float64)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """As `maxmargin.LinearSVR.score`; of rows on workers the predictions come here."""
-        if not self._is_remote(X):
-            return super().score(X, y, sample_weight)
-        known = self._gathered_scores(X, y, sample_weight)
-        predicted = np.asarray(known.X)
-        if self.non_crossing and predicted.ndim == 2:
-            predicted = np.sort(predicted, axis=1)
-        return self._judge(predicted, known)

@@ -282,6 +282,11 @@ class Machine(Reporting, Observed, BaseEstimator):
         known = read_labelled(source, y, sample_weight, qid, threads_of(self.n_jobs), rows=False)
         return Given(source, known.y, known.weight, known.qid)
 
+    def _judged(self, X: Any, y: Any, sample_weight: Any, qid: Any = None) -> Given:
+        """Targets of rows to be judged by, with the scores of the rows in the place of X."""
+        given = self._scored(X, y, sample_weight, qid)
+        return replace(given, X=self._apply("decision_function", given.X))
+
 
 @parameters
 class Classifier(ClassifierMixin, Machine):

@@ -42,20 +42,14 @@ class ForMeasure(WithIntercept, Classifier):
 
         X may be a file, which has its own labels and weights.
         """
-        given = self._scored(X, y, sample_weight)
-        return self._judge(self.decision_function(given.X), np.asarray(given.y), given.weight)
-
-    def _judge(self, scores: np.ndarray, y: np.ndarray, sample_weight: Any) -> float:
-        """The measure of scores beside true labels."""
-        return judge(self._measure(), self.model_, scores, y, sample_weight)
+        return judge(self._measure(), self.model_, self._judged(X, y, sample_weight))
 
 
-def judge(
-    measure: Measure, model: Any, scores: np.ndarray, y: np.ndarray, sample_weight: Any
-) -> float:
+def judge(measure: Measure, model: Any, given: Given) -> float:
     """The measure of a model's scores beside true labels; with several classes, their mean."""
-    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    return judged(measure.name, HeldOut(model, scores, y, weight), measure.beta, measure.k)
+    weight = None if given.weight is None else np.asarray(given.weight, dtype=np.float64)
+    held = HeldOut(model, given.X, np.asarray(given.y), weight)
+    return judged(measure.name, held, measure.beta, measure.k)
 
 
 @parameters

@@ -28,10 +28,15 @@ class ForOrder(Classifier):
 
     def mean_absolute_error(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Mean number of places between predicted and true label."""
+        off, weight = self._places_off(X, y, sample_weight)
+        return float(np.average(off, weights=weight))
+
+    def _places_off(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, Any]:
+        """How many places each row is off, and what the rows weigh."""
         given = self._scored(X, y, sample_weight)
         _, true = places_of(np.asarray(given.y), self.classes_)
         _, predicted = places_of(self.predict(given.X), self.classes_)
-        return float(np.average(np.abs(predicted - true), weights=given.weight))
+        return np.abs(predicted - true), given.weight
 
 
 @parameters

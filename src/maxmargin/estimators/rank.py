@@ -53,10 +53,9 @@ class ForRanks(Machine):
 
         X may be a file, which has its own targets and queries.
         """
-        given = self._scored(X, y, sample_weight, qid)
+        given = self._judged(X, y, sample_weight, qid)
         self._check_queries(given)
-        scores = self.predict(given.X)
-        return pairwise_accuracy(given.y, scores, qid=given.qid, sample_weight=given.weight)
+        return pairwise_accuracy(given.y, given.X, qid=given.qid, sample_weight=given.weight)
 
     def _note_queries(self, found: bool, in_file: bool) -> None:
         """Remember whether there were queries; say so where a file might have had some."""

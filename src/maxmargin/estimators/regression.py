@@ -40,12 +40,8 @@ class RegressionScores(RegressorMixin, Machine):
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """R^2 of the predictions, the mean over several expectiles; of several quantiles the mean
         D^2, the share of the pinball loss of a constant that is gone. X may be a file."""
-        given = self._scored(X, y, sample_weight)
-        return self._judge(self.predict(given.X), given)
-
-    def _judge(self, predicted: np.ndarray, given: Given) -> float:
-        """`score` of predictions that are known."""
-        predicted = predicted.reshape(len(given.y), -1).T
+        given = self._judged(X, y, sample_weight)
+        predicted = given.X.reshape(len(given.y), -1).T
         levels = self.quantile if len(predicted) > 1 else ()
         if self.loss == "quantile" and len(predicted) > 1:
             scores = [

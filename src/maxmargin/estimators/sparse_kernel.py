@@ -6,8 +6,6 @@ import os
 from dataclasses import field
 from typing import Any
 
-import numpy as np
-
 from maxmargin.estimators.base import WithProbabilities, parameters
 from maxmargin.estimators.kernel_base import KernelClassifier
 from maxmargin.estimators.measure import judge
@@ -42,9 +40,7 @@ class OnBasis(OnSpan, WithProbabilities, KernelClassifier):
         measure = self._plan().measure
         if measure is None:
             return super().score(X, y, sample_weight)
-        given = self._scored(X, y, sample_weight)
-        scores = self.decision_function(given.X)
-        return judge(measure, self.model_, scores, np.asarray(given.y), given.weight)
+        return judge(measure, self.model_, self._judged(X, y, sample_weight))
 
     def export_onnx(self, path: str | os.PathLike[str], input_type: str = "float32") -> None:
         """Writes an ONNX graph: input ``X``, outputs ``label`` and ``scores``."""

@@ -7,9 +7,10 @@ coding   two classes are one problem; more are one against the rest each, or one
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -30,17 +31,15 @@ def check_one_column(y: Any, name: str) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Labels:
-    """The classes of the rows, and what each row weighs (None: 1)."""
+class Weighed:
+    """What is to be learned of each row, and what each row weighs (None: 1)."""
 
-    classes: np.ndarray
-    codes: np.ndarray
-    weight: np.ndarray | None = None
+    weight: np.ndarray | None
 
     @property
+    @abstractmethod
     def n(self) -> int:
-        return len(self.codes)
+        """How many rows there are."""
 
     def weights(self) -> np.ndarray:
         """``s_i``, always as an array."""
@@ -50,11 +49,24 @@ class Labels:
         """``C_i = C s_i``"""
         return np.full(self.n, float(C)) if self.weight is None else C * self.weight
 
-    def without(self, rows: np.ndarray) -> Labels:
+    def without(self, rows: np.ndarray) -> Self:
         """The same with these rows left out: they weigh nothing."""
         weight = self.weights().copy()
         weight[rows] = 0.0
-        return replace(self, weight=weight)
+        return replace(self, weight=weight)  # type: ignore[type-var]  # those below are dataclasses
+
+
+@dataclass(frozen=True)
+class Labels(Weighed):
+    """The classes of the rows."""
+
+    classes: np.ndarray
+    codes: np.ndarray
+    weight: np.ndarray | None = None
+
+    @property
+    def n(self) -> int:
+        return len(self.codes)
 
     @property
     def positives(self) -> list[int]:
@@ -85,8 +97,8 @@ def labels_of(
 
 
 @dataclass(frozen=True)
-class Targets:
-    """Real-valued targets of the rows, and what each row weighs (None: 1)."""
+class Targets(Weighed):
+    """Real-valued targets of the rows."""
 
     values: np.ndarray
     weight: np.ndarray | None = None
@@ -94,20 +106,6 @@ class Targets:
     @property
     def n(self) -> int:
         return len(self.values)
-
-    def weights(self) -> np.ndarray:
-        """``s_i``, always as an array."""
-        return np.ones(self.n) if self.weight is None else self.weight
-
-    def costs(self, C: float) -> np.ndarray:
-        """``C_i = C s_i``"""
-        return np.full(self.n, float(C)) if self.weight is None else C * self.weight
-
-    def without(self, rows: np.ndarray) -> Targets:
-        """The same with these rows left out: they weigh nothing."""
-        weight = self.weights().copy()
-        weight[rows] = 0.0
-        return replace(self, weight=weight)
 
 
 def numbers_in(y: Any, what: str = "regression") -> np.ndarray:
