@@ -8,6 +8,7 @@ from maxmargin import LinearSVC, LinearSVR, _core
 from maxmargin.data.arrays import ArrayRows
 from maxmargin.losses.pointwise import LossSpec
 from maxmargin.problem import Settings, Status
+from maxmargin.solvers.common.start import Start
 from maxmargin.solvers.linear import costs, lagrangian, newton, progress
 from maxmargin.solvers.linear.lagrangian import kink_rows
 
@@ -157,7 +158,7 @@ def test_newton_takes_a_start_at_its_best_length():
     )
     w = newton.solve(rows, loss, Settings(tol=1e-6)).w
     iterations = [
-        newton.solve(rows, loss, Settings(tol=1e-3), (k * w, None)).certificate.n_iter
+        newton.solve(rows, loss, Settings(tol=1e-3), Start(k * w)).certificate.n_iter
         for k in (1.0, 10.0, -1.0)
     ]
     cold = newton.solve(rows, loss, Settings(tol=1e-3)).certificate.n_iter
@@ -181,7 +182,7 @@ def test_newton_rounds_kinks_from_a_start_as_sharply_as_rows_determine_w(monkeyp
         loss = LossSpec("hinge").on_margins(y.astype(float), np.full(n, 10.0), POOL)
         w = newton.solve(rows, loss, Settings(tol=0.1)).w
         seen.clear()
-        newton.solve(rows, loss, Settings(tol=1e-3), (w, None))
+        newton.solve(rows, loss, Settings(tol=1e-3), Start(w))
         first[n] = seen[0]
     assert 2 < first[600] <= 5
     assert 0.5 * lagrangian.KINK_ROWS < first[20_000] < 20_000 / 120 / 5
@@ -218,7 +219,7 @@ def test_a_stop_before_newton_has_begun_keeps_its_start():
     rows = ArrayRows(X, 0.0, pool)
     loss = LossSpec("hinge").on_margins(y.astype(float), np.full(len(y), 0.1), pool)
     stop.interrupt()
-    found = newton.solve(rows, loss, Settings(stop=stop), (w, None))
+    found = newton.solve(rows, loss, Settings(stop=stop), Start(w))
     np.testing.assert_array_equal(found.w, w)
     assert found.certificate.status is Status.INTERRUPTED
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 
 from maxmargin.estimators.base import Classifier, Given, WithProbabilities, parameters
-from maxmargin.estimators.kernel_base import KernelClassifier
+from maxmargin.estimators.kernel_base import OnKernelMatrix
 from maxmargin.models import libsvm_text
 from maxmargin.models.cells import CellModel
 from maxmargin.models.files import register_estimator
@@ -36,40 +36,20 @@ def folds_by(cv: Any, given: Given, seed: int) -> Folds:
 
 
 @parameters
-class _KernelClassifier(KernelClassifier):
-    """What KernelSVC and KernelSVCCV share beyond what every `KernelClassifier` has."""
+class _KernelClassifier(OnKernelMatrix, Classifier):
+    """What KernelSVC and KernelSVCCV share."""
 
     stopping: str = "relative"
     working_set: int | str = 7
     n_neighbors: int = 10
     cold_start: str = "auto"
     multi_class: str = "ovr"
-    cells: int | None = None
-    cell_overlap: float = 0.0
-    offset: float = 0.0
-    memory: int | float | str | None = None
+    random_state: Any = None
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
+    _shown = ("classes",)
 
     def _plan(self) -> KernelPlan:
         return self._planned(KernelPlan)
-
-    def _leaves_on_disk(self, X: Any) -> bool:
-        return self.cells is not None  # each cell is read when its turn comes
-
-    def _show(self, model: Any) -> None:
-        if isinstance(model, CellModel):
-            Classifier._show(self, model)
-            self.classes_, self.n_cells_ = model.classes, len(model.cells)
-            self.gamma_ = [cell.gamma for cell in model.cells]
-            return
-        super()._show(model)
-        self.support_ = model.support
-        self.support_vectors_ = np.empty((0, 0)) if model.vectors is None else model.vectors
-        self.gamma_ = model.parameters.get("gamma")
 
     def export_libsvm(self, path: str | os.PathLike[str]) -> None:
         """Writes the model in LIBSVM's text format, for its svm-predict."""

@@ -1,4 +1,4 @@
-"""What all kernel classifiers share."""
+"""What kernel machines for classes and for numbers share."""
 
 from __future__ import annotations
 
@@ -6,22 +6,38 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.estimators.base import Classifier, parameters
+from maxmargin.estimators.base import Machine, parameters
 
 
 @parameters
-class KernelClassifier(Classifier):
-    """A kernel machine: coefficients of support or basis vectors."""
+class OnKernelMatrix(Machine):
+    """A machine that looks at all kernel values, of all rows or of those of a cell."""
 
     kernel: Any = "rbf"
     degree: int = 3
     coef0: float = 0.0
-    random_state: Any = None
+    offset: float = 0.0
+    memory: int | float | str | None = None
+    cells: int | None = None
+    cell_overlap: float = 0.0
 
-    _shown = ("classes",)
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    def _leaves_on_disk(self, X: Any) -> bool:
+        return self.cells is not None  # each cell is read when its turn comes
 
     def _show(self, model: Any) -> None:
+        if hasattr(model, "cells"):
+            Machine._show(self, model)
+            self.n_cells_ = len(model.cells)
+            self.gamma_ = [cell.gamma for cell in model.cells]
+            return
         super()._show(model)
         self.dual_coef_ = np.ascontiguousarray(model.coefficients.T)
-        offsets = getattr(model, "offsets", None)
-        self.intercept_ = np.zeros(model.coefficients.shape[1]) if offsets is None else offsets
+        self.intercept_ = np.zeros(len(self.dual_coef_)) if model.offsets is None else model.offsets
+        self.support_ = model.support
+        self.support_vectors_ = np.empty((0, 0)) if model.vectors is None else model.vectors
+        self.gamma_ = model.parameters.get("gamma")

@@ -11,15 +11,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 
 from maxmargin.estimators.base import Given, parameters
+from maxmargin.estimators.kernel_base import OnKernelMatrix
 from maxmargin.estimators.regression import RegressionScores
 from maxmargin.models.files import register_estimator
 from maxmargin.models.regression_cells import RegressionCellModel
 from maxmargin.problem import callers_line
 from maxmargin.training.each_cell import TrainedCells, Tuning, cell_reporter
 from maxmargin.training.folds import folds_of
+from maxmargin.training.kernel import TrainedKernel
 from maxmargin.training.kernel_regression import (
     KernelRegressionPlan,
-    TrainedKernelRegression,
     search_kernel_regression,
     train_kernel_regression,
 )
@@ -27,45 +28,17 @@ from maxmargin.training.regression_cells import train_regression_cells
 
 
 @parameters
-class _KernelRegressor(RegressionScores):
+class _KernelRegressor(OnKernelMatrix, RegressionScores):
     """What KernelSVR and KernelSVRCV share."""
-
-    kernel: Any = "rbf"
-    degree: int = 3
-    coef0: float = 0.0
-    offset: float = 0.0
-    memory: int | float | str | None = None
-    cells: int | None = None
-    cell_overlap: float = 0.0
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
 
     def _plan(self) -> KernelRegressionPlan:
         return self._planned(KernelRegressionPlan)
-
-    def _leaves_on_disk(self, X: Any) -> bool:
-        return self.cells is not None  # each cell is read when its turn comes
 
     def _train_cells(
         self, given: Given, plan: KernelRegressionPlan, tuning: Tuning | None = None
     ) -> TrainedCells:
         report = cell_reporter(self.callback, self.verbose)
         return train_regression_cells(given.X, given.y, plan, given.weight, tuning, report)
-
-    def _show(self, model: Any) -> None:
-        super()._show(model)
-        if isinstance(model, RegressionCellModel):
-            self.n_cells_ = len(model.cells)
-            self.gamma_ = [cell.gamma for cell in model.cells]
-            return
-        self.support_ = model.support
-        self.support_vectors_ = np.empty((0, 0)) if model.vectors is None else model.vectors
-        self.dual_coef_ = np.ascontiguousarray(model.coefficients.T)
-        self.intercept_ = np.zeros(len(self.dual_coef_)) if model.offsets is None else model.offsets
-        self.gamma_ = model.parameters.get("gamma")
 
 
 @parameters
@@ -118,9 +91,7 @@ class KernelSVR(_KernelRegressor):
     C: float = field(default=1.0, kw_only=False)
     gamma: float | str = "scale"
 
-    def _train(
-        self, given: Given, plan: KernelRegressionPlan
-    ) -> TrainedKernelRegression | TrainedCells:
+    def _train(self, given: Given, plan: KernelRegressionPlan) -> TrainedKernel | TrainedCells:
         if plan.cells is not None:
             return self._train_cells(given, plan)
         return train_kernel_regression(given.X, given.y, plan, given.weight)
@@ -164,9 +135,7 @@ class KernelSVRCV(_KernelRegressor):
     gammas: Any = field(default="auto", kw_only=False)
     cv: Any = 5
 
-    def _train(
-        self, given: Given, plan: KernelRegressionPlan
-    ) -> TrainedKernelRegression | TrainedCells:
+    def _train(self, given: Given, plan: KernelRegressionPlan) -> TrainedKernel | TrainedCells:
         if plan.cells is not None:
             found = self._train_cells(given, plan, Tuning(self.Cs, self.gammas, self.cv))
             self.C_: Any = [cell.C for cell in found.model.cells]

@@ -6,8 +6,9 @@ import os
 from dataclasses import field
 from typing import Any
 
+import numpy as np
+
 from maxmargin.estimators.base import WithProbabilities, parameters
-from maxmargin.estimators.kernel_base import KernelClassifier
 from maxmargin.estimators.measure import judge
 from maxmargin.estimators.span import OnSpan
 from maxmargin.models.onnx_export import to_onnx
@@ -16,7 +17,7 @@ from maxmargin.training.subspace import SparseKernelPlan
 
 
 @parameters
-class OnBasis(OnSpan, WithProbabilities, KernelClassifier):
+class OnBasis(OnSpan, WithProbabilities):
     """What classifiers on few basis vectors share."""
 
     loss: str = "hinge"
@@ -26,14 +27,15 @@ class OnBasis(OnSpan, WithProbabilities, KernelClassifier):
     delta: float | None = None
 
     _learns = OfBasis
+    _shown = ("classes",)
 
     def _plan(self) -> SparseKernelPlan:
         return self._planned(SparseKernelPlan)
 
     def _show(self, model: Any) -> None:
         super()._show(model)
-        if model.intercept is not None:
-            self.intercept_ = model.intercept
+        problems = len(self.dual_coef_)
+        self.intercept_ = np.zeros(problems) if model.intercept is None else model.intercept
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The accuracy, or the measure it was trained for; of a file by its own labels."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from maxmargin.losses.table import LOSSES
@@ -67,11 +68,14 @@ def _dual(rows: Any, loss: Any, settings: Settings, start: Start | None) -> Solu
     return dual_descent.solve(rows, loss, settings, u0=None if start is None else start.share)
 
 
-def _newton(rows: Any, loss: Any, settings: Settings, start: Start | None) -> Solution:
-    from maxmargin.solvers.linear import newton
+def solve_of(module: str) -> Solve:
+    """`solve` of a module of `solvers/linear`."""
 
-    known = None if start is None else (start.w, start.share)
-    return newton.solve(rows, loss, settings, start=known)
+    def solve(rows: Any, loss: Any, settings: Settings, start: Start | None) -> Solution:
+        known = import_module(f"maxmargin.solvers.linear.{module}")
+        return known.solve(rows, loss, settings, start)
+
+    return solve
 
 
 SOLVERS: dict[str, Solver] = {
@@ -84,7 +88,7 @@ SOLVERS: dict[str, Solver] = {
     ),
     "ocas": Solver(_bundle("ocas"), "nothing but products and a subgradient"),
     "cpa": Solver(_bundle("cpa"), "nothing but products and a subgradient"),
-    "newton": Solver(_newton, "a pointwise loss", losses=POINTWISE),
+    "newton": Solver(solve_of("newton"), "a pointwise loss", losses=POINTWISE),
 }
 
 

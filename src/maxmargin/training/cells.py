@@ -114,7 +114,7 @@ def train_cell(
 
 def _trained(found: TrainedKernel, known: np.ndarray, rows: CellRows) -> TrainedCell:
     model, grid = found.model, found.grid
-    C = float(model.parameters["C"])  # type: ignore[arg-type]
+    C = float(model.parameters["C"])
     cell = Cell(C, found.gamma, model.vectors, model.coefficients, known)
     error = None if grid is None else float(grid.error[grid.best].mean())
     return TrainedCell(cell, combined(model.certificates), error, float(rows.counts.sum()))

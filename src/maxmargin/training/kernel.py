@@ -28,7 +28,6 @@ from maxmargin.problem import Progress, Settings, joined
 from maxmargin.solvers.common.run import interruptible
 from maxmargin.solvers.kernel.coding import coding_of
 from maxmargin.solvers.kernel.gram import KERNELS, Kernel, KernelCallable
-from maxmargin.solvers.kernel.grid_problem import GridResult
 from maxmargin.solvers.kernel.path import RULES, BinaryProblem, Method
 from maxmargin.solvers.kernel.sources import budget_of, source_of
 from maxmargin.solvers.kernel.two_variable import KernelSolution, solve, zero_solution
@@ -133,12 +132,12 @@ class KernelPlan:
 
 @dataclass(frozen=True)
 class TrainedKernel:
-    """A model, and the runs that led to it."""
+    """A model of classes or of numbers, the runs that led to it, and the grid it is best of."""
 
-    model: KernelModel
+    model: Any
     solutions: list[KernelSolution]
     gamma: float
-    grid: GridResult | None = None
+    grid: Any = None
 
     @property
     def history(self) -> list[Progress]:

@@ -17,7 +17,7 @@ from maxmargin import _core
 from maxmargin.data.arrays import as_floats
 from maxmargin.models.kernel_regression import KernelRegressionModel
 from maxmargin.parameters import Options
-from maxmargin.problem import Progress, Settings, joined
+from maxmargin.problem import Settings
 from maxmargin.solvers.common.run import interruptible
 from maxmargin.solvers.kernel.gram import Kernel, KernelCallable
 from maxmargin.solvers.kernel.least_squares import least_squares, times
@@ -37,7 +37,7 @@ from maxmargin.solvers.kernel.sources import (
 )
 from maxmargin.solvers.kernel.two_variable import KernelSolution
 from maxmargin.training.folds import check_weighed, checked_folds
-from maxmargin.training.kernel import KernelPlan, rows_for, threads_for
+from maxmargin.training.kernel import KernelPlan, TrainedKernel, rows_for, threads_for
 from maxmargin.training.kernel_gamma import gamma_of
 from maxmargin.training.kernel_offset import offsets_of, with_constant
 from maxmargin.training.kernel_search import grid_of
@@ -125,27 +125,12 @@ class RegressionGrid:
         return not np.isnan(self.loss).any()
 
 
-@dataclass(frozen=True)
-class TrainedKernelRegression:
-    """A model, and the runs that led to it."""
-
-    model: KernelRegressionModel
-    solutions: list[KernelSolution]
-    gamma: float
-    grid: RegressionGrid | None = None
-
-    @property
-    def history(self) -> list[Progress]:
-        """All problems' progress, one after the other."""
-        return joined(solution.history for solution in self.solutions)
-
-
 # ---------------------------------------------------------------- one fit
 
 
 def train_kernel_regression(
     X: Any, y: Any, plan: KernelRegressionPlan, sample_weight: Any = None
-) -> TrainedKernelRegression:
+) -> TrainedKernel:
     """Trains on finite rows X (dense or CSR; a square matrix if precomputed) with a number each.
 
     Ctrl-C and `max_time` give the best model so far; its certificates say how good it is.
@@ -157,7 +142,7 @@ def train_kernel_regression(
 
 def train_on(
     X: Any, targets: Targets, plan: KernelRegressionPlan, stop: _core.Stop
-) -> TrainedKernelRegression:
+) -> TrainedKernel:
     """The same for targets that are known, until a stop flag of the calling thread."""
     X = rows_for(X, plan.kernel, plan.offset)
     form = form_of(X, targets, plan)
@@ -172,7 +157,7 @@ def fit_form(
     plan: KernelRegressionPlan,
     gamma: float,
     stop: _core.Stop,
-) -> TrainedKernelRegression:
+) -> TrainedKernel:
     """All problems of the plan, on rows of which each is there once."""
     pool = _core.Pool(threads_for(plan.options, form.X), stop)
     settings, t = plan.options.settings(stop), targets.values[form.kept]
@@ -185,7 +170,7 @@ def fit_form(
     except _core.Stopped:  # before there was a kernel matrix
         solutions = [zero_regression(t, plan.C * form.weights, spec, settings) for spec in specs]
     spread = [replace(one, beta=form.spread(one.beta)) for one in solutions]
-    return TrainedKernelRegression(model_of(X, kernel, plan, spread), solutions, gamma)
+    return TrainedKernel(model_of(X, kernel, plan, spread), solutions, gamma)
 
 
 def form_of(X: Any, targets: Targets, plan: KernelRegressionPlan, folds: Folds = ()) -> NormalForm:
@@ -227,7 +212,7 @@ def search_kernel_regression(
     folds: Folds,
     plan: KernelRegressionPlan,
     sample_weight: Any = None,
-) -> TrainedKernelRegression:
+) -> TrainedKernel:
     """Tries every C and gamma in every fold by the loss itself; trains the best on all rows.
 
     A gamma has one matrix. A fold is weights: rows held out weigh nothing, and as steps keep all
@@ -248,7 +233,7 @@ def search_on(
     folds: Folds,
     plan: KernelRegressionPlan,
     stop: _core.Stop,
-) -> TrainedKernelRegression:
+) -> TrainedKernel:
     """The same for targets that are known, until a stop flag of the calling thread."""
     X = rows_for(X, plan.kernel, plan.offset)
     form = form_of(X, targets, plan, folds)

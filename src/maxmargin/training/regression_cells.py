@@ -16,12 +16,8 @@ from maxmargin.training.cell_rows import CutRows, cut_rows
 from maxmargin.training.cells import cutting_of
 from maxmargin.training.each_cell import TrainedCell, TrainedCells, Tuning, Watch, train_each
 from maxmargin.training.folds import folds_of
-from maxmargin.training.kernel_regression import (
-    KernelRegressionPlan,
-    TrainedKernelRegression,
-    search_on,
-    train_on,
-)
+from maxmargin.training.kernel import TrainedKernel
+from maxmargin.training.kernel_regression import KernelRegressionPlan, search_on, train_on
 from maxmargin.training.targets import Targets, targets_of
 
 
@@ -89,9 +85,9 @@ def train_cell(
     return _trained(found, total)
 
 
-def _trained(found: TrainedKernelRegression, weight: float) -> TrainedCell:
+def _trained(found: TrainedKernel, weight: float) -> TrainedCell:
     model, grid = found.model, found.grid
-    C = float(model.parameters["C"])  # type: ignore[arg-type]
+    C = float(model.parameters["C"])
     cell = RegressionCell(C, found.gamma, model.vectors, model.coefficients)
     loss = None if grid is None else float(grid.loss[grid.best].mean())
     return TrainedCell(cell, combined(model.certificates), loss, weight)

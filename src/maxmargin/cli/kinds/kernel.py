@@ -116,22 +116,25 @@ def search_cells(dataset: Dataset, Cs: Any, grid: Grid, plan: Any, watch: Callba
     tuning = Tuning(Cs, grid.gammas, grid.folds)
     y = classes_of(dataset)
     trained = train_cells(dataset.X, y, plan, dataset.weight, tuning, watch)
-    model, error = trained.model, trained.validation_error
-    told = {
-        "cells": len(model.cells),
-        "constant_cells": model.constant_cells,
-        "best_error": error,
-        "Cs": [cell.C for cell in model.cells],
-        "gammas": [cell.gamma for cell in model.cells],
-        "seconds": trained.seconds,
-    }
+    constant, error = trained.model.constant_cells, trained.validation_error
     said = f"validation error {error or 0:.2%} over {grid.folds} folds in each cell"
     if error is None:
         said = "no cell has two classes"
-    elif math.isnan(error):
+    facts = {"constant_cells": constant, "best_error": error}
+    return found_in_cells(trained, said, facts, f", {len(constant)} of one class")
+
+
+def found_in_cells(trained: Any, said: str, facts: dict[str, Any], more: str = "") -> Found:
+    """A search in which each cell chose for itself, in words and numbers."""
+    cells, error = trained.model.cells, trained.validation_error
+    if error is not None and math.isnan(error):
         said = f"in a cell {UNJUDGED}"
-    report = (
-        f"{len(model.cells)} cells, {len(model.constant_cells)} of one class, "
-        f"{trained.seconds:.2f} s\n{said}"
-    )
-    return Found(model, "a C and gamma for each cell", told, report)
+    facts = {
+        "cells": len(cells),
+        **facts,
+        "Cs": [cell.C for cell in cells],
+        "gammas": [cell.gamma for cell in cells],
+        "seconds": trained.seconds,
+    }
+    report = f"{len(cells)} cells{more}, {trained.seconds:.2f} s\n{said}"
+    return Found(trained.model, "a C and gamma for each cell", facts, report)

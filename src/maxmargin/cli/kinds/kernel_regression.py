@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from maxmargin.cli.fitting import UNJUDGED, Found, Grid
-from maxmargin.cli.kinds.kernel import check_kernel, check_place
+from maxmargin.cli.kinds.kernel import check_kernel, check_place, found_in_cells
 from maxmargin.cli.kinds.regression import Regression, values_of
 
 if TYPE_CHECKING:
@@ -86,16 +86,6 @@ def search_cells(
 
     tuning = Tuning(Cs, grid.gammas, grid.folds)
     trained = train_regression_cells(dataset.X, y, plan, dataset.weight, tuning, watch)
-    cells, loss = trained.model.cells, trained.validation_error
-    told = {
-        "cells": len(cells),
-        "best_loss": loss,
-        "Cs": [cell.C for cell in cells],
-        "gammas": [cell.gamma for cell in cells],
-        "seconds": trained.seconds,
-    }
+    loss = trained.validation_error
     said = f"mean {plan.loss} loss {loss:.6g} over {grid.folds} folds in each cell"
-    if loss is None or math.isnan(loss):
-        said = f"in a cell {UNJUDGED}"
-    report = f"{len(cells)} cells, {trained.seconds:.2f} s\n{said}"
-    return Found(trained.model, "a C and gamma for each cell", told, report)
+    return found_in_cells(trained, said, {"best_loss": loss})

@@ -44,6 +44,7 @@ from maxmargin.losses.free_intercept import balanced
 from maxmargin.losses.pointwise import Pointwise
 from maxmargin.problem import Certificate, Settings, Solution
 from maxmargin.solvers.common.run import Run
+from maxmargin.solvers.common.start import Start
 from maxmargin.solvers.common.vectors import dual_bound, norm2
 from maxmargin.solvers.linear.bundle import DRIFT, unstoppable
 from maxmargin.solvers.linear.costs import pass_cost, row_cost
@@ -68,25 +69,22 @@ def solve(
     rows: ArrayRows | SourceRows,
     loss: Pointwise,
     settings: Settings,
-    start: tuple[np.ndarray, np.ndarray | None] | None = None,
+    start: Start | None = None,
 ) -> Solution:
-    """Minimises P until ``P - D <= tol P``.
-
-    `start` is w, and u where it is known, of a neighbouring problem's solution.
-    """
+    """Minimises P until ``P - D <= tol P``. `start` is a neighbouring problem's solution."""
     run = Run(settings)
     best = RowsBest(rows, loss, settings.free_intercept)
     try:
         w, nu, sigma = np.zeros(rows.width), evenly(loss), SIGMA_START
         if start is not None:
-            w = start[0].copy()
-            if start[1] is not None:
-                nu, sigma = loss.clipped(start[1]), SIGMA_WARM
+            w = start.w.copy()
+            if start.share is not None:
+                nu, sigma = loss.clipped(start.share), SIGMA_WARM
         else:
             for step in sample_steps(rows.n, rows.width, isinstance(rows, ArrayRows)):
                 w, _ = approach(rows.subsample(step), loss.subsample(step), w, sigma, settings)
         lagrangian = RowsLagrangian(rows, loss, w, nu, sigma, best.free)
-        if start is None or start[1] is None:
+        if start is None or start.share is None:
             lagrangian.sharpen()
         if start is not None and not loss.is_piecewise_linear:
             lagrangian.rescale()

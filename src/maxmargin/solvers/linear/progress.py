@@ -29,6 +29,7 @@ from maxmargin.data.arrays import ArrayRows
 from maxmargin.losses.pointwise import LossSpec, Pointwise
 from maxmargin.losses.table import LOSSES
 from maxmargin.problem import Clock, Progress, Settings, Solution
+from maxmargin.solvers.common.start import Start
 from maxmargin.solvers.linear import dual_descent, newton
 from maxmargin.solvers.linear.costs import CALLS, pass_cost, visit_cost
 from maxmargin.solvers.linear.lagrangian import kink_rows
@@ -106,17 +107,17 @@ def solve(
     """
     clock, free = Clock(), settings.free_intercept
     own = regularised(settings) if free else settings
-    start: tuple[np.ndarray, np.ndarray | None]
     try:
         found = dual_descent.solve(rows, loss, own, u0, Watch(rows, settings.tol, loss.spec.name))
         if not free:
             return replace(found, solver="dual")
         assert found.dual_variables is not None
         later = Later(found.certificate.n_iter, clock())
-        start = found.w, loss.shares(np.where(loss.q < 0, -1.0, 1.0) * found.dual_variables)
+        share = loss.shares(np.where(loss.q < 0, -1.0, 1.0) * found.dual_variables)
+        start = Start(found.w, share)
     except dual_descent.HandOver as over:
         later = Later(over.epochs, clock())
-        start = over.w, None
+        start = Start(over.w)
     return later.solution(newton.solve(rows, loss, later.settings(settings), start))
 
 
