@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/clones.hpp"
+#include "linear/solve_lower.hpp"
 #include "linear/tiles.hpp"
 
 namespace maxmargin {
@@ -38,16 +39,7 @@ MAXMARGIN_CLONES bool factor_block(double* H, std::size_t d, std::size_t size) {
 // X <- X L^-T for one panel of rows of X: x holds them transposed, kWidth numbers a column.
 MAXMARGIN_WIDE_CLONES void solve_panel(const double* L, std::size_t d, std::size_t size,
                                        double* x) {
-  for (std::size_t k = 0; k < size; ++k) {
-    const double* row = L + k * d;
-    double sums[kWidth] = {};
-    for (std::size_t m = 0; m < k; ++m)
-#pragma omp simd
-      for (std::size_t i = 0; i < kWidth; ++i) sums[i] += row[m] * x[m * kWidth + i];
-#pragma omp simd
-    for (std::size_t i = 0; i < kWidth; ++i)
-      x[k * kWidth + i] = (x[k * kWidth + i] - sums[i]) / row[k];
-  }
+  solve_lower<kWidth>(L, d, size, x);
 }
 
 // The rows below a factored block: packs those of one panel, solves them, writes them back.

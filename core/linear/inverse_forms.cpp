@@ -6,6 +6,7 @@
 #include "base/check.hpp"
 #include "base/clones.hpp"
 #include "linear/cholesky.hpp"
+#include "linear/solve_lower.hpp"
 
 namespace maxmargin {
 
@@ -15,16 +16,7 @@ constexpr std::size_t kRows = 16;  // solved at a time: enough sums to hide what
 
 // X <- L^-1 X for kRows columns side by side.
 MAXMARGIN_WIDE_CLONES void solve_side_by_side(const double* L, std::size_t d, double* x) {
-  for (std::size_t k = 0; k < d; ++k) {
-    const double* row = L + k * d;
-    double sums[kRows] = {};
-    for (std::size_t m = 0; m < k; ++m)
-#pragma omp simd
-      for (std::size_t i = 0; i < kRows; ++i) sums[i] += row[m] * x[m * kRows + i];
-#pragma omp simd
-    for (std::size_t i = 0; i < kRows; ++i)
-      x[k * kRows + i] = (x[k * kRows + i] - sums[i]) / row[k];
-  }
+  solve_lower<kRows>(L, d, d, x);
 }
 
 template <class View>
