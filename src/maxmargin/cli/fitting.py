@@ -89,7 +89,7 @@ def class_weight_of(dataset: Dataset, choices: Choices) -> dict[str, Any] | str 
     """Weights by the labels as they are in the data; of a stream one pass finds them."""
     import numpy as np
 
-    from maxmargin.cli.weights import class_weights
+    from maxmargin.cli.typed_weights import class_weights
     from maxmargin.models.labels import whole_numbers
 
     typed = getattr(choices, "class_weight", None)

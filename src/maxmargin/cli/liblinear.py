@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from maxmargin.cli.console import fail, tell
 from maxmargin.cli.kinds import KINDS
-from maxmargin.cli.weights import spelled_out
+from maxmargin.cli.typed_weights import spelled_out
 
 FLAG = re.compile(r"-([stdgrpnmvbMh])(-?[\d.].*)?")
 LIBSVM_ONLY = frozenset("tgdrh")

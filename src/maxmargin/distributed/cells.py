@@ -32,7 +32,8 @@ from maxmargin.training.cell_rows import SAMPLE_OF_PART, cut_rows
 from maxmargin.training.cells import cell_model, cutting_of, train_cut, validation_error
 from maxmargin.training.each_cell import CellProgress, TrainedCell, TrainedCells, Tuning, Watch
 from maxmargin.training.kernel import KernelPlan
-from maxmargin.training.targets import Labels, class_factors
+from maxmargin.training.targets import Labels
+from maxmargin.training.weights import class_factors
 
 MOST_PIECES = 4096  # of parts, each cut by regions: a task for each
 LEAST_REGIONS = 64

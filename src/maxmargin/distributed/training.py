@@ -49,7 +49,7 @@ from maxmargin.training.calibration import method_of
 from maxmargin.training.choice import check_solver, check_width, pick_elsewhere
 from maxmargin.training.fit import LinearPlan, in_threads
 from maxmargin.training.regression import RegressionPlan
-from maxmargin.training.targets import class_factors
+from maxmargin.training.weights import class_factors
 
 LEAST_TIME = 1e-9  # a time limit is above 0
 SIDE_BY_SIDE = 4  # problems at a time: each has a handful of vectors of one number per row

@@ -18,7 +18,8 @@ from maxmargin.estimators.regression import Regressor
 from maxmargin.estimators.sources import opened, refuse_beside
 from maxmargin.training.stream import StreamPlan, StreamRegressionPlan, train_stream
 from maxmargin.training.stream_memory import blocks_within
-from maxmargin.training.targets import checked_weights, numbers_in
+from maxmargin.training.targets import numbers_in
+from maxmargin.training.weights import checked_weights
 
 
 @parameters

@@ -47,6 +47,11 @@ LOSSES: dict[str, LossKind] = {
 }
 
 
+def losses_of_levels() -> tuple[str, ...]:
+    """The names of the losses that have a quantile, of which several can be fitted."""
+    return tuple(name for name, kind in LOSSES.items() if kind.parameter == "quantile")
+
+
 def losses_for(task: str) -> tuple[str, ...]:
     """The names of the losses for "classification" or "regression"."""
     return tuple(name for name, kind in LOSSES.items() if kind.task == task)

@@ -29,7 +29,8 @@ from maxmargin.training.kernel import (
 from maxmargin.training.kernel_gamma import gamma_of
 from maxmargin.training.kernel_offset import with_constant
 from maxmargin.training.normal_form import Folds, NormalForm
-from maxmargin.training.targets import Labels, checked_weights, labels_of
+from maxmargin.training.targets import Labels, labels_of
+from maxmargin.training.weights import checked_weights
 
 
 def search(

@@ -18,7 +18,7 @@ from maxmargin.models.multi_label import MultiLabelModel
 from maxmargin.solvers.common.start import Start
 from maxmargin.training.fit import LinearPlan, MakeLoss, Trained, fit
 from maxmargin.training.linear import weights_of
-from maxmargin.training.targets import checked_weights, class_factors
+from maxmargin.training.weights import checked_weights, class_factors
 
 ABSENT_PRESENT = np.array([0, 1])
 

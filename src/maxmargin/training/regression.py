@@ -16,7 +16,7 @@ import numpy as np
 
 from maxmargin import _core
 from maxmargin.losses.pointwise import LossSpec, Pointwise
-from maxmargin.losses.table import LOSSES
+from maxmargin.losses.table import losses_of_levels
 from maxmargin.models.regression import RegressionModel
 from maxmargin.parameters import ParameterError, is_number
 from maxmargin.problem import Solution
@@ -49,10 +49,11 @@ class RegressionPlan(LinearPlan):
         if is_number(self.quantile):
             return [self._spec(self.quantile)]
         levels = checked_levels(self.quantile)
-        if self.loss not in LOSSES or LOSSES[self.loss].parameter != "quantile":
+        if self.loss not in losses_of_levels():
+            takers = " or ".join(map(repr, losses_of_levels()))
             raise ValueError(
-                "several quantiles are for loss='quantile' or 'expectile'; the loss is "
-                f"{self.loss!r}, which fits one function: give one, or leave it out"
+                f"several quantiles are for loss={takers}; the loss is {self.loss!r}, which fits "
+                "one function: give one, or leave it out"
             )
         return [self._spec(level) for level in levels]
 

@@ -28,7 +28,8 @@ from maxmargin.training.kernel import KernelPlan, form_of, rows_for, threads_for
 from maxmargin.training.kernel_gamma import gamma_of
 from maxmargin.training.kernel_offset import with_constant
 from maxmargin.training.normal_form import NormalForm
-from maxmargin.training.targets import Labels, checked_weights, labels_of
+from maxmargin.training.targets import Labels, labels_of
+from maxmargin.training.weights import checked_weights
 
 WIDEST = 64.0  # odds from 1 / 64 to 64
 POLL = 0.02  # seconds between two looks at the stop flag

@@ -23,13 +23,8 @@ from maxmargin.parameters import one_of, positive
 from maxmargin.problem import Solution, Status, callers_line
 from maxmargin.solvers.common.start import Start
 from maxmargin.training.fit import LinearPlan, MakeLoss, Trained, fit, predictions_of
-from maxmargin.training.targets import (
-    Labels,
-    checked_queries,
-    checked_weights,
-    labels_of,
-    numbers_in,
-)
+from maxmargin.training.targets import Labels, checked_queries, labels_of, numbers_in
+from maxmargin.training.weights import checked_weights
 
 OF_ORDER = ("prbep", "roc_auc")  # a constant added to all scores changes nothing
 AT_K = ("precision_at_k", "recall_at_k")

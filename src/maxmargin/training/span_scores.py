@@ -25,7 +25,8 @@ from maxmargin.models.sparse_kernel_scores import (
 from maxmargin.solvers.subspace.subspace_pursuit import Stage
 from maxmargin.training.regression import RegressionPlan
 from maxmargin.training.span import SpanPlan, TrainedSpan, pursue
-from maxmargin.training.targets import checked_queries, checked_weights, labels_of, targets_of
+from maxmargin.training.targets import checked_queries, labels_of, targets_of
+from maxmargin.training.weights import checked_weights
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,7 +38,7 @@ from maxmargin.solvers.streaming.state import State
 from maxmargin.training.regression import RegressionPlan
 from maxmargin.training.stream_memory import cache_budget, dual_shares
 from maxmargin.training.stream_packing import Labels, Packing, Values
-from maxmargin.training.targets import class_factors
+from maxmargin.training.weights import class_factors
 
 ALPHA_TYPES = ("float64", "float32")
 

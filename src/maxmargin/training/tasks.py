@@ -22,7 +22,8 @@ from maxmargin.training.fit import LinearPlan
 from maxmargin.training.folds import Folds, folds_of
 from maxmargin.training.regression import RegressionPlan
 from maxmargin.training.scores import AT_K, Measure
-from maxmargin.training.targets import checked_queries, checked_weights, labels_of, targets_of
+from maxmargin.training.targets import checked_queries, labels_of, targets_of
+from maxmargin.training.weights import checked_weights
 
 HIGHEST_GRADE = 31  # beyond, gains of 2^grade - 1 make no sense: the target is no grade
 

@@ -33,7 +33,7 @@ from maxmargin.cli.options import (
     spelled,
 )
 from maxmargin.cli.regression_options import EPSILONS, LOSS, REGRESSION, numbers
-from maxmargin.cli.weights import check_weights
+from maxmargin.cli.typed_weights import check_weights
 from maxmargin.solvers.table import SOLVERS, solvers_for
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from maxmargin.cli.fitting import Evaluation, Predictions, labels_of
 from maxmargin.cli.kinds.base import Machine
-from maxmargin.cli.weights import labels_named
+from maxmargin.cli.typed_weights import labels_named
 
 if TYPE_CHECKING:
     from maxmargin.cli.options import Choices

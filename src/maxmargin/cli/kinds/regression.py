@@ -68,8 +68,10 @@ class Regression(Machine):
 
 def names_of(model: Any) -> list[str]:
     """What each function is: its loss, with the quantile."""
+    from maxmargin.losses.table import losses_of_levels
+
     loss, level = str(model.parameters.get("loss", "function")), model.parameters.get("quantile")
-    if loss not in ("quantile", "expectile"):
+    if loss not in losses_of_levels():
         return [loss]
     return [f"{loss} {q:g}" for q in (level if isinstance(level, list) else [level])]
 
