@@ -14,8 +14,9 @@ from maxmargin.distributed import prediction
 from maxmargin.distributed.gathering import RemoteRows
 from maxmargin.distributed.sources import Source, sources_of
 from maxmargin.distributed.training import Fit, fitting
-from maxmargin.estimators.base import Given, Machine, parameters
+from maxmargin.estimators.base import Machine, parameters
 from maxmargin.estimators.conventions import warn_if_missed
+from maxmargin.estimators.sources import Given
 from maxmargin.models.mapped import with_features
 from maxmargin.training.fit import Trained
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -212,27 +212,13 @@ def solve_classes(
         labels = describe.all_labels(fit.cluster.ask(describe.labels_of))
     cost = plan.C * class_factors(labels.classes, labels.weight, plan.class_weight)
     layout = fit.shape.layout(plan.bias, plan.options.threads or 1)
-    positives = [1] if len(labels.classes) == 2 else list(range(len(labels.classes)))
-    if starts is not None and (len(starts), len(starts[0])) != (len(positives), layout.width):
-        starts = None
-    side_by_side = min(SIDE_BY_SIDE, len(positives))
     spec = LossSpec.of(plan.loss, "classification")
-    unit = spec.margin_loss_at_zero
-
-    def one(k: int) -> Solution:
-        stop = fit.new_stop(rounds=math.ceil((len(positives) - k) / side_by_side))
-        task = ClassTask(uuid.uuid4().hex, layout, spec, labels.classes, cost, positives[k])
-        rows = DaskRows(fit.cluster, task, fit.shape.n, stop)
-        at_zero = unit * float(np.sum(cost * labels.weight))
-        w0 = None if starts is None else starts[k]
-        solution = solve_pointwise(rows, spec, at_zero, plan, w0, average)
-        if fit.failure is None:
-            fit.cluster.end(task.key)
-        if solution.certificate.status is Status.CALLBACK:
-            fit.interrupts.interrupt(BY_CALLBACK)
-        return solution
-
-    return labels, in_threads(one, len(positives), side_by_side)
+    tasks = [
+        ClassTask(uuid.uuid4().hex, layout, spec, labels.classes, cost, positive)
+        for positive in ([1] if len(labels.classes) == 2 else range(len(labels.classes)))
+    ]
+    at_zero = spec.margin_loss_at_zero * float(np.sum(cost * labels.weight))
+    return labels, solve_each(fit, plan, tasks, lambda task: at_zero, starts, average)
 
 
 def solve_values(
@@ -240,26 +226,42 @@ def solve_values(
 ) -> list[Solution]:
     """One problem for each function (see `maxmargin.training.regression`)."""
     layout = fit.shape.layout(plan.bias, plan.options.threads or 1)
-    specs = plan.specs()
-    if starts is not None and (len(starts), len(starts[0])) != (len(specs), layout.width):
+    tasks = [ValueTask(uuid.uuid4().hex, layout, spec, float(plan.C)) for spec in plan.specs()]
+
+    def at_zero(task: Any) -> float:
+        with blaming(fit.cluster):
+            return math.fsum(fit.cluster.ask(loss_at_zero, task))
+
+    return solve_each(fit, plan, tasks, at_zero, starts)
+
+
+def solve_each(
+    fit: Fit,
+    plan: LinearPlan,
+    tasks: Sequence[Any],
+    at_zero: Callable[[Any], float],
+    starts: Sequence[np.ndarray] | None,
+    average: bool = False,
+) -> list[Solution]:
+    """Problems on the same rows, some at a time; `at_zero` is the loss of one where w = 0."""
+    width = tasks[0].layout.width
+    if starts is not None and (len(starts), len(starts[0])) != (len(tasks), width):
         starts = None
-    side_by_side = min(SIDE_BY_SIDE, len(specs))
+    side_by_side = min(SIDE_BY_SIDE, len(tasks))
 
     def one(k: int) -> Solution:
-        stop = fit.new_stop(rounds=math.ceil((len(specs) - k) / side_by_side))
-        task = ValueTask(uuid.uuid4().hex, layout, specs[k], float(plan.C))
-        with blaming(fit.cluster):
-            at_zero = math.fsum(fit.cluster.ask(loss_at_zero, task))
+        stop = fit.new_stop(rounds=math.ceil((len(tasks) - k) / side_by_side))
+        task, w0 = tasks[k], None if starts is None else starts[k]
+        P0 = at_zero(task)
         rows = DaskRows(fit.cluster, task, fit.shape.n, stop)
-        w0 = None if starts is None else starts[k]
-        solution = solve_pointwise(rows, specs[k], at_zero, plan, w0)
+        solution = solve_pointwise(rows, task.spec, P0, plan, w0, average)
         if fit.failure is None:
             fit.cluster.end(task.key)
         if solution.certificate.status is Status.CALLBACK:
             fit.interrupts.interrupt(BY_CALLBACK)
         return solution
 
-    return in_threads(one, len(specs), side_by_side)
+    return in_threads(one, len(tasks), side_by_side)
 
 
 def solve_ranking(fit: Fit, plan: LinearPlan, w0: np.ndarray | None) -> Solution:

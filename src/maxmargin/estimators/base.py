@@ -27,6 +27,7 @@ from maxmargin.estimators.conventions import (
 )
 from maxmargin.estimators.reporting import Reporting
 from maxmargin.estimators.sources import (
+    Given,
     is_source,
     opened,
     read_labelled,
@@ -38,18 +39,6 @@ from maxmargin.parameters import Options, positive
 from maxmargin.problem import Callback
 from maxmargin.training.targets import check_one_column, checked_queries
 from maxmargin.training.tasks import Task
-
-
-@dataclass(frozen=True)
-class Given:
-    """Rows (arrays, or a source that stays on disk) and what is known of them."""
-
-    X: Any
-    y: Any
-    weight: Any = None
-    qid: Any = None
-    index_base: int | None = None
-
 
 T = TypeVar("T")
 
@@ -157,7 +146,7 @@ class Machine(Reporting, Observed, BaseEstimator):
         if not in_memory:
             check_numbers(file.X)
         self._note_columns(file.d, file.feature_names)
-        return Given(file.X, file.y, file.weight, file.qid, file.index_base)
+        return file
 
     def _leaves_on_disk(self, X: Any) -> bool:
         """Whether the rows of a file are read in every pass."""

@@ -10,9 +10,9 @@ import numpy as np
 from maxmargin.data.features import feature_map, mapped
 from maxmargin.data.stream.array_source import ArraySource, check_texts, texts_of
 from maxmargin.data.stream.blocks import Strings
-from maxmargin.estimators.base import Given, Machine, parameters
+from maxmargin.estimators.base import Machine, parameters
 from maxmargin.estimators.conventions import threads_of
-from maxmargin.estimators.sources import opened, read_labelled
+from maxmargin.estimators.sources import Given, opened, read_labelled
 from maxmargin.models.base import kinds
 from maxmargin.models.files import register_estimator
 from maxmargin.models.mapped import SUFFIX

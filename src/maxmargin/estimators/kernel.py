@@ -11,8 +11,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 
-from maxmargin.estimators.base import Classifier, Given, WithProbabilities, parameters
+from maxmargin.estimators.base import Classifier, WithProbabilities, parameters
 from maxmargin.estimators.kernel_base import OnKernelMatrix
+from maxmargin.estimators.sources import Given
 from maxmargin.models import libsvm_text
 from maxmargin.models.cells import CellModel
 from maxmargin.models.files import register_estimator

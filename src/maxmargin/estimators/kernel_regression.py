@@ -10,9 +10,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 
-from maxmargin.estimators.base import Given, parameters
+from maxmargin.estimators.base import parameters
 from maxmargin.estimators.kernel_base import OnKernelMatrix
 from maxmargin.estimators.regression import RegressionScores
+from maxmargin.estimators.sources import Given
 from maxmargin.models.files import register_estimator
 from maxmargin.models.regression_cells import RegressionCellModel
 from maxmargin.problem import callers_line

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.estimators.base import Given, Probabilistic, WithIntercept, parameters
+from maxmargin.estimators.base import Probabilistic, WithIntercept, parameters
 from maxmargin.estimators.conventions import is_indicator
 from maxmargin.estimators.features import MakesFeatures
+from maxmargin.estimators.sources import Given
 from maxmargin.losses.table import losses_for
 from maxmargin.models.files import register_estimator
 from maxmargin.models.multi_label import MultiLabelModel

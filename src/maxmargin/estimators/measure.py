@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.estimators.base import Classifier, Given, WithIntercept, parameters
+from maxmargin.estimators.base import Classifier, WithIntercept, parameters
 from maxmargin.estimators.features import MakesFeatures
+from maxmargin.estimators.sources import Given
 from maxmargin.metrics.named import HeldOut, judged
 from maxmargin.training.fit import LinearPlan
 from maxmargin.training.scores import Measure

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.estimators.base import Classifier, Given, parameters
+from maxmargin.estimators.base import Classifier, parameters
 from maxmargin.estimators.features import MakesFeatures
+from maxmargin.estimators.sources import Given
 from maxmargin.models.ordinal import places_of
 from maxmargin.training.fit import LinearPlan
 from maxmargin.training.tasks import OfOrder, Task

@@ -6,8 +6,9 @@ import warnings
 from dataclasses import field
 from typing import Any, Self
 
-from maxmargin.estimators.base import Given, Machine, parameters
+from maxmargin.estimators.base import Machine, parameters
 from maxmargin.estimators.features import MakesFeatures
+from maxmargin.estimators.sources import Given
 from maxmargin.metrics import pairwise_accuracy
 from maxmargin.problem import callers_line
 from maxmargin.training.fit import LinearPlan

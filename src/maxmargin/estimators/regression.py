@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import d2_pinball_score, r2_score
 
-from maxmargin.estimators.base import Given, Machine, WithIntercept, parameters
+from maxmargin.estimators.base import Machine, WithIntercept, parameters
 from maxmargin.estimators.features import MakesFeatures
+from maxmargin.estimators.sources import Given
 from maxmargin.training.regression import RegressionPlan
 from maxmargin.training.targets import numbers_in
 from maxmargin.training.tasks import OfValues

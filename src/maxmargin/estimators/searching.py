@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.model_selection import check_cv
 
-from maxmargin.estimators.base import Given, Machine, parameters
+from maxmargin.estimators.base import Machine, parameters
 from maxmargin.estimators.scorers import scoring_of
+from maxmargin.estimators.sources import Given
 from maxmargin.problem import callers_line
 from maxmargin.training.search import Axis, Grid, SearchResult, search
 

@@ -90,21 +90,27 @@ def read_table(encoder: TableEncoding, X: Any, threads: int | None) -> Dataset:
 
 
 @dataclass(frozen=True)
-class Labelled:
-    """What a file holds: rows (a source, or an array once they are read) and their targets."""
+class Given:
+    """Rows (arrays, or a source that stays on disk) and what is known of them."""
 
     X: Any
-    y: np.ndarray
-    weight: np.ndarray | None
-    qid: np.ndarray | None
-    feature_names: Any
-    index_base: int | None
-    d: int
+    y: Any
+    weight: Any = None
+    qid: Any = None
+    index_base: int | None = None
+
+
+@dataclass(frozen=True)
+class GivenByFile(Given):
+    """The same of a file, with what it says of its columns."""
+
+    feature_names: Any = None
+    d: int = 0
 
 
 def read_labelled(
     X: Any, y: Any, sample_weight: Any, qid: Any, threads: int | None, rows: bool = True
-) -> Labelled:
+) -> GivenByFile:
     """Targets, weights and query ids of a source, and its rows unless they stay where they are.
 
     Targets must be its own; weights and query ids too unless others are given.
@@ -112,12 +118,12 @@ def read_labelled(
     source = opened(X, threads)
     refuse_beside(source, y, "y", "labels")
     kept, metadata = read_rows(source) if rows else (source, read_metadata(source))
-    return Labelled(
+    return GivenByFile(
         kept,
         checked_targets(source, metadata.y),
         metadata.weight if sample_weight is None else sample_weight,
         metadata.qid if qid is None else qid,
-        source.feature_names,
         source.index_base,
+        source.feature_names,
         source.d,
     )

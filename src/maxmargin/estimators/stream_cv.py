@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from maxmargin.data.stream.source_rows import read_metadata
-from maxmargin.estimators.base import Given, Probabilistic, parameters
+from maxmargin.estimators.base import Probabilistic, parameters
 from maxmargin.estimators.conventions import check_labels
 from maxmargin.estimators.regression import Regressor
 from maxmargin.estimators.searching import Searching, SearchingClasses
-from maxmargin.estimators.sources import checked_targets
+from maxmargin.estimators.sources import Given, checked_targets
 from maxmargin.estimators.stream import ReadsStreams
 from maxmargin.training.stream import StreamPlan, StreamRegressionPlan
 from maxmargin.training.stream_search import ClassesOnStream, ValuesOnStream
