@@ -17,14 +17,22 @@ from maxmargin.cli.options import Choices, spelled
 if TYPE_CHECKING:
     from maxmargin.problem import Callback
 
-KINDS = ("linear", "regression", "rank", "ordinal", "measure", "kernel")
+ESTIMATORS = {  # of `maxmargin.distributed`
+    "linear": "LinearSVC",
+    "regression": "LinearSVR",
+    "rank": "RankSVM",
+    "ordinal": "OrdinalSVC",
+    "measure": "MeasureSVC",
+    "kernel": "KernelSVC",
+}
 
 
 def check_options(choices: Choices) -> None:
     """Refuse what does not go with a cluster."""
-    if choices.kind not in KINDS:
+    if choices.kind not in ESTIMATORS:
         raise typer.BadParameter(
-            f"--scheduler is for --kind {', '.join(KINDS)}; this is {choices.kind}: leave it out"
+            f"--scheduler is for --kind {', '.join(ESTIMATORS)}; this is {choices.kind}: leave it "
+            "out"
         )
     if choices.solver == "dual":
         raise typer.BadParameter(
@@ -72,9 +80,8 @@ def fit(
         about.pop("encode", None)
     encoding = _encoding(files, about)
     estimator = _estimator(choices, callback).set_params(read_options=about)
-    if choices.features is not None:
-        estimator.set_params(features=choices.features)
-        about |= {} if choices.text is None else {"text": choices.text}
+    if choices.features is not None and choices.text is not None:
+        about["text"] = choices.text
     if choices.kind == "ordinal":
         estimator.set_params(order=_order(choices.order, files, about))
     with distributed.Client(choices.scheduler, set_as_default=False) as client:
@@ -119,32 +126,26 @@ def _rescued(model: Any, path: str) -> str:
 
 
 def _estimator(choices: Choices, callback: Callback | None) -> Any:
-    from maxmargin.distributed import LinearSVC, LinearSVR, MeasureSVC, OrdinalSVC, RankSVM
+    """The estimator of the kind, its parameters filled by the options of the same names."""
+    from maxmargin import distributed
 
-    if choices.kind == "kernel":
-        return _kernel_estimator(choices, callback)
-    names = ("C", "solver", "tol", "max_iter", "max_time")
-    common = {name: getattr(choices, name) for name in names}
-    common |= {"n_jobs": choices.threads, "callback": callback}
-    if choices.kind == "rank":
-        return RankSVM(**common)
-    if choices.kind == "ordinal":
-        return OrdinalSVC(class_weight=class_weights(choices.class_weight or []), **common)
+    estimator = getattr(distributed, ESTIMATORS[choices.kind])()
     bias = 1.0 if choices.bias is None else choices.bias
-    common |= {"fit_intercept": bias > 0, "intercept_scaling": bias or 1.0}
-    if choices.kind in ("linear", "regression"):
-        common["intercept"] = choices.intercept
-    if choices.kind == "regression":
-        names = ("loss", "epsilon", "quantile", "delta", "non_crossing")
-        given = {name: getattr(choices, name) for name in names}
-        return LinearSVR(**common, **{k: v for k, v in given.items() if v is not None})
-    common["class_weight"] = class_weights(choices.class_weight or [])
-    if choices.kind == "linear":
-        return LinearSVC(loss=choices.loss or "hinge", **common)
-    measure = measure_of(choices)
-    return MeasureSVC(
-        measure.name, k=measure.k, beta=measure.beta, pos_label=measure.pos_label, **common
-    )
+    given = vars(choices) | {
+        "callback": callback,
+        "n_jobs": choices.threads,
+        "random_state": choices.seed,
+        "fit_intercept": bias > 0,
+        "intercept_scaling": bias or 1.0,
+        "class_weight": class_weights(choices.class_weight or []),
+        "order": None,  # its labels are those of the files
+    }
+    if choices.kind == "measure":
+        measure = measure_of(choices)
+        given |= {"measure": measure.name} | {n: getattr(measure, n) for n in ("k", "beta")}
+    known = estimator.get_params(deep=False)
+    own = {n: value for n, value in given.items() if n in known and value is not None}
+    return estimator.set_params(**own)
 
 
 def _order(text: str | None, files: list[str], about: dict[str, Any]) -> list[Any] | None:
@@ -160,23 +161,6 @@ def _order(text: str | None, files: list[str], about: dict[str, Any]) -> list[An
             "--order LOWEST,...,HIGHEST"
         )
     return None
-
-
-def _kernel_estimator(choices: Choices, callback: Callback | None) -> Any:
-    from maxmargin.distributed import KernelSVC
-
-    names = (
-        *("C", "tol", "max_iter", "max_time", "kernel", "gamma", "degree", "coef0"),
-        *("multi_class", "cells", "memory"),
-    )
-    given = {name: getattr(choices, name) for name in names}
-    return KernelSVC(
-        class_weight=class_weights(choices.class_weight or []),
-        random_state=choices.seed,
-        n_jobs=choices.threads,
-        callback=callback,
-        **{name: value for name, value in given.items() if value is not None},
-    )
 
 
 def class_weights(texts: list[str]) -> dict[Any, Any] | str | None:
