@@ -13,8 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 from maxmargin import KernelSVC, KernelSVCCV, KernelSVR, _core, load
 from maxmargin.models import CellModel, load_model, save
 from maxmargin.models.files import load as load_file
+from maxmargin.parameters import Options
 from maxmargin.solvers.kernel.cells import LEAST_SHARE, cut
 from maxmargin.training.each_cell import CellProgress, train_each
+from maxmargin.training.kernel import KernelPlan
 
 MOONS = make_moons(600, noise=0.25, random_state=0)
 THREE = make_classification(600, 6, n_informative=4, n_classes=3, random_state=1)
@@ -183,7 +185,7 @@ def test_cells_that_a_callback_was_not_told_of_have_not_begun(machine, n_jobs):
 
 
 def test_a_cell_that_fails_ends_the_fit_at_once():
-    def train_one(k, stop):
+    def train_one(k, plan, stop):
         if k == 1:
             raise MemoryError("no memory for cell 1")
         while not stop.poll():
@@ -191,7 +193,7 @@ def test_a_cell_that_fails_ends_the_fit_at_once():
         return SimpleNamespace(cell=SimpleNamespace(is_constant=False))
 
     with pytest.raises(MemoryError, match="cell 1"):
-        train_each(train_one, [1] * 4, 2, _core.Stop(), None)
+        train_each(train_one, [1] * 4, KernelPlan(options=Options(threads=2)), _core.Stop())
 
 
 @pytest.mark.parametrize("machine", [KernelSVC(gamma=0.1), KernelSVR(gamma=0.1)])
