@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import _core
-from maxmargin.data.arrays import SMALL_INTEGERS, aligned, number_types, summed
+from maxmargin.data.arrays import SMALL_INTEGERS, number_types, summed
 from maxmargin.data.dataset import Dataset
 from maxmargin.data.errors import DataError
-from maxmargin.data.sparse import checked_csr
+from maxmargin.data.sparse import aligned, checked_csr
 from maxmargin.data.stream.blocks import BLOCK_BYTES, Block, Strings
 from maxmargin.data.stream.fingerprints import as_bytes
 
