@@ -144,10 +144,7 @@ def test_equal_rows_of_opposite_labels_and_huge_features_end_in_a_certificate(mo
 def test_newton_starts_from_samples_of_many_rows(n, svm):
     X, y = svm.blobs(n, 5)
     rows = ArrayRows(X)
-    assert (
-        len(newton.sample_steps(rows.n, rows.width, in_memory=True))
-        == {1500: 1, 5000: 2, 50_000: 2}[n]
-    )
+    assert len(newton.sample_steps(rows.n, rows.width)) == {1500: 1, 5000: 2, 50_000: 2}[n]
     solution = svm.solve("newton", X, y, tol=1e-6)
     assert solution.certificate.relative_gap <= 1e-6
     assert svm.primal(X, y, solution.w, 1.0) == pytest.approx(solution.certificate.primal)
@@ -156,7 +153,7 @@ def test_newton_starts_from_samples_of_many_rows(n, svm):
 def test_a_sample_of_one_class_only_does_not_mislead_newton(svm):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 6))
-    step = newton.sample_steps(*X.shape, in_memory=True)[0]
+    step = newton.sample_steps(*X.shape)[0]
     X[::step] += 1.0
     y = np.where(np.arange(2000) % step == 0, 1.0, -1.0)  # exactly the rows the sample sees
     assert svm.solve("newton", X, y, bias=1.0, tol=1e-6).certificate.relative_gap <= 1e-6

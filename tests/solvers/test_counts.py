@@ -122,3 +122,22 @@ def test_a_sample_is_solved_no_better_than_it_stands_for_all_rows(monkeypatch):
     assert fitted.certificate_.relative_gap <= 1e-6
     whole = steps.pop(10_000)
     assert len(steps) == 1 and sum(steps.values()) <= 3 and whole <= 5
+
+
+def test_newton_rounds_kinks_less_sharply_after_short_steps():
+    """Features of which most are rare: what a sample says of the rows near the kink is coarse."""
+    rng = np.random.default_rng(4)
+    X = (rng.random((60000, 40)) < 0.5 / (1 + np.arange(40)) ** 1.5) * rng.random((60000, 40))
+    y = np.where(X @ (3 * rng.normal(size=40)) + rng.normal(size=60000) > 0, 1, -1)
+    model = LinearSVC(C=100, solver="newton", tol=1e-3).fit(X.astype(np.float32), y)
+    assert model.certificate_.status == "optimal"
+    assert model.certificate_.n_iter <= 12  # 20 at the sharpness that a sample proposes
+
+
+def test_samples_of_many_rows_grow_in_steps_no_larger_than_their_ratio():
+    steps = newton.sample_steps(50_000_000, 54)
+    ratios = np.array(steps) / np.array([*steps[1:], 1])
+    assert steps[0] > 10_000
+    assert max(ratios) < 1.1 * newton.SAMPLE_RATIO
+    limited = newton.sample_steps(50_000_000, 54, most_entries=50_000_000)
+    assert 50_000_000 * 54 / min(limited) <= 50_000_000

@@ -119,9 +119,7 @@ def test_newton_reads_a_file_twice_a_step(stored):
     passes = Passes(stored(X, y), 1.0, _core.Pool(2))
     rows = SourceRows(passes, passes.pool)
     loss = Hinge(y, 1.0, passes.pool)
-    assert newton.sample_steps(
-        rows.n, rows.width, in_memory=False
-    )  # so that the start on a sample is counted too
+    assert newton.sample_steps(rows.n, rows.width)  # the start on a sample is counted too
     solution = newton.solve(rows, loss, Settings(tol=1e-6))
     certificate = solution.certificate
     assert certificate.relative_gap <= 1e-6

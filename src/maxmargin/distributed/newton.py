@@ -58,7 +58,7 @@ def solve(
         if w0 is not None:
             w = np.array(w0, dtype=np.float64)
         else:
-            for step in newton.sample_steps(rows.n, rows.width, in_memory=False):
+            for step in newton.sample_steps(rows.n, rows.width, newton.SAMPLE_ENTRIES):
                 w, sigma = newton.approach(*sample(rows, spec, step), w, sigma, settings)
         newton.descend(ClusterLagrangian(rows, spec, w, sigma), best, run)
     except Stopped as reason:
@@ -85,6 +85,7 @@ class ClusterLagrangian(Lagrangian):
 
     def __init__(self, rows: DaskRows, spec: LossSpec, w: np.ndarray, sigma: float) -> None:
         super().__init__(w, sigma, spec.is_piecewise_linear)
+        self.is_sharpened = spec.is_piecewise_linear and sigma > SIGMA_START
         self.rows = rows
         self.p = rows.matvec(w) if w.any() else rows.zeros()
         self.updates: list[Update] = []

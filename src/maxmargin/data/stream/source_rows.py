@@ -27,8 +27,8 @@ GRAM_LANES = 8  # multiplications of a Gram matrix in the time of an entry of a 
 class ArrayBlock:
     """The rows of a block, as products take them."""
 
-    def __init__(self, X: Any, bias: float) -> None:
-        self.X, self._view = X, view(X, bias)
+    def __init__(self, X: Any, bias: float, pool: _core.Pool | None = None) -> None:
+        self.X, self._view = X, view(X, bias, pool)
         self.n: int = X.shape[0]
 
     def matvec(self, w: np.ndarray, out: np.ndarray, pool: _core.Pool) -> None:
@@ -44,13 +44,13 @@ class ArrayBlock:
         _core.gram(self._view, h, every, True, out, pool)
 
 
-def product_blocks(source: BlockSource, bias: float) -> Iterator[tuple[int, Any]]:
+def product_blocks(source: BlockSource, bias: float, pool: _core.Pool) -> Iterator[tuple[int, Any]]:
     """The number of the first row of each block, and its rows as products take them."""
     if hasattr(source, "product_blocks"):
         yield from source.product_blocks(bias)
     else:
         for block in source.blocks():
-            yield block.first, ArrayBlock(block.X, bias)
+            yield block.first, ArrayBlock(block.X, bias, pool)
 
 
 @dataclass(eq=False)
@@ -115,7 +115,7 @@ class Passes:
     def _read_for(self, products: list[Product]) -> None:
         error: BaseException | None = None
         try:
-            for first, rows in product_blocks(self.source, self.bias):
+            for first, rows in product_blocks(self.source, self.bias, self.pool):
                 for product in products:
                     product.add(first, rows, self.pool)
             self.count += 1

@@ -32,6 +32,7 @@ INNER_STEPS = 15  # more than this many Newton steps at one sigma: it grew too f
 SLOPE_LEFT = 0.1  # of the slope at 0 that a line search may leave
 KINK_ROWS = 4.0  # a feature, at least, near a kink at the first rounding from a w
 SHARPER = 3.0  # times sigma, before the rows near the kink are counted again
+SHORT_STEP = 0.1  # of Newton's: kinks lie closer to each other than the step assumes
 EPSILON = float(np.finfo(np.float64).eps)
 
 
@@ -59,6 +60,9 @@ class Lagrangian(ABC):
         self.w, self.sigma, self.free = w, sigma, free
         self.is_piecewise_linear = is_piecewise_linear
         self.steps = 0  # Newton steps at this sigma
+        self.is_sharpened = (
+            False  # sigma is a guess: until multipliers are taken, steps may lower it
+        )
 
     @abstractmethod
     def sums(self) -> tuple[float, float, float, np.ndarray]:
@@ -108,6 +112,7 @@ class Lagrangian(ABC):
 
     def update_multipliers(self) -> None:
         self.take_multipliers()
+        self.is_sharpened = False
         growth = max(SIGMA_GROWTH / max(self.steps, 1), LEAST_GROWTH)
         self.sigma = min(self.sigma * growth, SIGMA_MOST)
         self.steps = 0
@@ -123,6 +128,13 @@ class Lagrangian(ABC):
         k = self.search(dw)
         self.w = self.w + k * dw
         self.move(k)
+        if self.is_sharpened and k < SHORT_STEP:
+            self.blunt()
+
+    def blunt(self) -> None:
+        """Lowers sigma after a short step, which says that it was raised too far for this w."""
+        self.sigma = max(self.sigma / SHARPER, SIGMA_START)
+        self.steps = 0
 
 
 class RowsLagrangian(Lagrangian):
@@ -189,7 +201,7 @@ class RowsLagrangian(Lagrangian):
             of_all = 2 * curved > self.rows.n  # a window wider than the rows lie apart: no clump
             if fewer > (0.95 if of_all else 0.65) * curved or 2 * fewer < enough:
                 break
-            self.sigma, curved = sigma, fewer
+            self.sigma, curved, self.is_sharpened = sigma, fewer, True
 
     def curved_rows(self, sigma: float) -> int:
         """How many rows have curvature at w with that penalty."""

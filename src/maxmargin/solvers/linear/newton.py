@@ -32,7 +32,6 @@ takes none. On a cluster (`distributed.newton`) the two passes are two rounds.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -62,6 +61,7 @@ SAMPLE_ROWS = 30  # rows a feature in the smallest sample worth starting from
 SAMPLE_SHARE = 0.1  # of a sample's statistical error, about d / n of P: a gain too small to go on
 SAMPLE_GAP = 0.3  # of the same: a gap small enough
 SAMPLE_BACK = 3.0  # by how much less kinks of more rows are rounded at first, where few are seen
+SAMPLE_RATIO = 32  # at most, from a sample to the next
 SAMPLE_ENTRIES = 4_000_000  # numbers of a sample of rows that are elsewhere
 
 
@@ -81,7 +81,7 @@ def solve(
             if start.share is not None:
                 nu, sigma = loss.clipped(start.share), SIGMA_WARM
         else:
-            for step in sample_steps(rows.n, rows.width, isinstance(rows, ArrayRows)):
+            for step in sample_steps(rows.n, rows.width, most_sample_entries(rows)):
                 w, _ = approach(rows.subsample(step), loss.subsample(step), w, sigma, settings)
         lagrangian = RowsLagrangian(rows, loss, w, nu, sigma, best.free)
         if start is None or start.share is None:
@@ -158,19 +158,28 @@ class RowsBest(Best):
         return run.certify(P, dual_bound(added, norm2(penalised(v, self.free)), size))
 
 
-def sample_steps(n: int, width: int, in_memory: bool) -> list[int]:
-    """Every how many-th of n rows to start with: the smallest useful sample, then one in between.
+def sample_steps(n: int, width: int, most_entries: int | None = None) -> list[int]:
+    """Every how many-th of n rows to start with: the smallest useful sample, then those in between,
+    each about `SAMPLE_RATIO` times the one before at most, as are all rows the last one.
 
-    Of rows elsewhere a sample comes into memory: it is no larger than fits there.
+    A sample has at most so many entries, if they are limited.
     """
     step = n // (SAMPLE_ROWS * width + 1)
     if step < 4 or width > DIRECT_WIDTH:
         return []
-    steps = [step] if step < 32 else [step, math.isqrt(step)]
-    if in_memory:
+    levels = 1
+    while SAMPLE_RATIO**levels <= step:
+        levels += 1
+    steps = [int(step ** (level / levels)) for level in range(levels, 0, -1)]
+    if most_entries is None:
         return steps
-    fewest = -(-n * width // SAMPLE_ENTRIES)
+    fewest = -(-n * width // most_entries)
     return [] if step < fewest else list(dict.fromkeys(max(each, fewest) for each in steps))
+
+
+def most_sample_entries(rows: ArrayRows | SourceRows) -> int | None:
+    """Of rows on disk a sample comes into memory, where vectors of a number a row are already."""
+    return None if isinstance(rows, ArrayRows) else max(SAMPLE_ENTRIES, rows.n)
 
 
 def approach(

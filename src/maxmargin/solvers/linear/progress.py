@@ -92,7 +92,7 @@ def epoch_cost(rows: ArrayRows, loss: str, entries: int, visited: int) -> float:
 
 def is_newton_cheaper_than_a_start(rows: ArrayRows, loss: str = "hinge") -> bool:
     """Whether Newton, by itself, costs no more than the least that dual descent needs."""
-    samples = newton.sample_steps(rows.n, rows.width, in_memory=True)
+    samples = newton.sample_steps(rows.n, rows.width)
     epochs = LEAST_EPOCHS_IN_ALL if LossSpec(loss).is_piecewise_linear else SMOOTH_LEAST_EPOCHS
     least = epochs * epoch_cost(rows, loss, rows.nnz, rows.n) + 2 * pass_cost(rows) / CORES
     return cost_alone(rows, loss, samples) <= least
