@@ -31,7 +31,8 @@ MAXMARGIN_INLINE double exp_of_negative(double x) {
   return vanishes ? 0.0 : (even + y * odd) * std::bit_cast<double>(exponent);
 }
 
-// log(1 + e) for 0 <= e <= 1, small ones to all their digits: 2 artanh(z), z = e / (2 + e) <= 1/3.
+// log(1 + e) for -1/2 <= e <= 1, small ones to all their digits: 2 artanh(z), z = e / (2 + e),
+// which is 1/3 from 0 at most.
 MAXMARGIN_INLINE double log_one_plus(double e) {
   const double z = e / (2.0 + e), t = z * z, t2 = t * t;
   const double even =
@@ -45,6 +46,19 @@ MAXMARGIN_INLINE double log_one_plus(double e) {
             t2 * (1.0 / 11 +
                   t2 * (1.0 / 15 + t2 * (1.0 / 19 + t2 * (1.0 / 23 + t2 * (1.0 / 27 + t2 / 31))))));
   return 2.0 * z * (even + t * odd);
+}
+
+// log x for a normal x > 0: that of 2^k and of a rest between sqrt(1/2) and sqrt(2).
+MAXMARGIN_INLINE double log_of_positive(double x) {
+  constexpr double ln2_high = 6.93147180369123816490e-01, ln2_low = 1.90821492927058770002e-10;
+  constexpr double to_integer = 4503599627370496.0;  // 2^52: its last bits are an integer
+  const std::uint64_t to_root =
+      std::bit_cast<std::uint64_t>(1.0) - std::bit_cast<std::uint64_t>(0.70710678118654752440);
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(x), raised = (bits + to_root) >> 52;
+  const double rest = std::bit_cast<double>(bits - (raised << 52) + (1023ULL << 52));
+  const double k =
+      std::bit_cast<double>(raised | std::bit_cast<std::uint64_t>(to_integer)) - to_integer - 1023;
+  return k * ln2_high + (log_one_plus(rest - 1) + k * ln2_low);
 }
 
 }  // namespace maxmargin

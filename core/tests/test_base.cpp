@@ -107,4 +107,11 @@ TEST(exponentials_and_logarithms_without_calls_are_those_of_the_library) {
     CHECK(x < -708 ? own == 0 : std::fabs(own - e) <= 1e-15 * e);
     CHECK(std::fabs(log_one_plus(own) - std::log1p(own)) <= 1e-15 * own);
   }
+  for (double e = -0.5; e < 0; e += 0.00137)
+    CHECK(std::fabs(log_one_plus(e) - std::log1p(e)) <= 1e-15 * std::fabs(e));
+  for (double power = -307; power < 308; power += 0.0137) {
+    const double x = std::pow(10, power), log = std::log(x);
+    CHECK(std::fabs(log_of_positive(x) - log) <= 1e-15 * std::fabs(log) + 1e-17);
+  }
+  CHECK(log_of_positive(1) == 0);
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/exponential.hpp"
 #include "losses/pointwise/residual.hpp"
@@ -22,8 +23,11 @@ struct Logistic {
     return (r > 0 ? 1.0 : e) / (1 + e);
   }
   MAXMARGIN_INLINE double conjugate(double u) const {
-    const double low = u > 0 ? u * std::log(u) : 0.0;
-    return u < 1 ? low + (1 - u) * std::log1p(-u) : low;
+    const double least = std::min(u, 1 - u);  // exact, and f* is even about 1/2
+    const bool vanishes = least < std::numeric_limits<double>::min();
+    const double m = vanishes ? 0.5 : least;
+    const double sum = m * log_of_positive(m) + (1 - m) * log_one_plus(-m);
+    return vanishes ? 0.0 : sum;
   }
   // At the ends of the domain f*' is infinite, but a float64 that rounds to them is not there: to
   // the inside the slope is that of the last number before them.

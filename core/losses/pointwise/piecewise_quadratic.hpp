@@ -41,7 +41,7 @@ struct PiecewiseQuadratic {
     if constexpr (Loss::kPiecewiseLinear) return above > 0 ? f.high() : (below < 0 ? f.low() : 0.0);
     const double up = std::min(above / f.bend_above(), f.high());
     const double down = std::max(below / f.bend_below(), f.low());
-    return above > 0 ? up : (below < 0 ? down : 0.0);
+    return (above > 0 ? up : 0.0) + (below < 0 ? down : 0.0);  // two masks, no branch
   }
   MAXMARGIN_INLINE double conjugate(double u) const {
     const double size = std::fabs(u);
@@ -64,7 +64,7 @@ struct PiecewiseQuadratic {
     const double v = s * u + r, above = v - f.tube(), below = v + f.tube();
     const double up = std::min(above / (f.bend_above() + s), f.high());
     const double down = std::max(below / (f.bend_below() + s), f.low());
-    return above > 0 ? up : (below < 0 ? down : 0.0);
+    return (above > 0 ? up : 0.0) + (below < 0 ? down : 0.0);
   }
   MAXMARGIN_INLINE double clip(double u) const {
     return std::min(std::max(u, self().low()), self().high());
