@@ -76,7 +76,16 @@ void bind_products(nb::module_& m) {
         return cholesky_solve(H.data(), H.shape(0), b.data(), pool);
       },
       Release(), nb::arg("H").noconvert(), nb::arg("b").noconvert(), nb::arg("pool"),
-      "b <- H^-1 b, H overwritten; False if H is not positive definite");
+      "b <- H^-1 b, H overwritten by its factor; False if H is not positive definite");
+  m.def(
+      "solve_triangles",
+      [](OutMatrix<double> L, Out<double> b) {
+        check(L.shape(0) == L.shape(1), "L must be square");
+        check_length(b.shape(0), L.shape(0), "b");
+        solve_triangles(L.data(), L.shape(0), b.data());
+      },
+      Release(), nb::arg("L").noconvert(), nb::arg("b").noconvert(),
+      "b <- (L L^T)^-1 b, L the lower triangle that `cholesky_solve` left");
   m.def(
       "inverse_forms",
       [](const RowsHandle& rows, In<std::uint32_t> chosen, OutMatrix<double> H, Out<double> out,
@@ -92,14 +101,18 @@ void bind_products(nb::module_& m) {
       "definite");
   m.def(
       "hessian_product",
-      [](const RowsHandle& rows, In<double> h, In<double> v, Out<double> out, Pool& pool) {
+      [](const RowsHandle& rows, In<double> h, In<double> v, Out<double> out, Pool& pool,
+         std::optional<Out<double>> image) {
         check_length(h.shape(0), rows.shape().n, "h");
         check_length(v.shape(0), rows.shape().width(), "v");
         check_length(out.shape(0), rows.shape().width(), "out");
-        hessian_product(rows.view, h.data(), v.data(), out.data(), pool);
+        if (image) check_length(image->shape(0), rows.shape().n, "image");
+        hessian_product(rows.view, h.data(), v.data(), out.data(), pool,
+                        image ? image->data() : nullptr);
       },
       Release(), nb::arg("rows"), nb::arg("h"), nb::arg("v"), nb::arg("out").noconvert(),
-      nb::arg("pool"), "out = sum_i h_i <x_i, v> x_i");
+      nb::arg("pool"), nb::arg("image").noconvert() = nb::none(),
+      "out = sum_i h_i <x_i, v> x_i, image = X v");
 }
 
 // Holds on to the arrays the solver works in.

@@ -108,7 +108,21 @@ void bind_sums(nb::class_<Loss>& pointwise) {
           },
           Release(), nb::arg("nu"), nb::arg("s"), nb::arg("p"), nb::arg("b").noconvert(),
           nb::arg("h").noconvert(), nb::arg("pool"),
-          "(loss, dual sum, its size, rows with curvature); fills b and h");
+          "(loss, dual sum, its size, rows with curvature); fills b and h")
+      .def(
+          "foretell_dual",
+          [](const Loss& self, In<double> b, In<double> h, In<double> dp, Out<double> foretold,
+             Pool& pool) -> std::optional<std::pair<double, double>> {
+            for (std::size_t length : {b.shape(0), h.shape(0), dp.shape(0), foretold.shape(0)})
+              check_length(length, self.sum.n, "an argument");
+            DualSum dual;
+            const bool is_feasible = foretell_dual(self.sum, b.data(), h.data(), dp.data(),
+                                                   foretold.data(), &dual, pool);
+            if (!is_feasible) return std::nullopt;
+            return std::make_pair(dual.value, dual.size);
+          },
+          Release(), nb::arg("b"), nb::arg("h"), nb::arg("dp"), nb::arg("foretold").noconvert(),
+          nb::arg("pool"), "The dual sum of b - h dp and its size, if that is feasible; else None");
 }
 
 void bind_line_search(nb::module_& m, nb::class_<Loss>& pointwise) {

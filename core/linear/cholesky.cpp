@@ -67,22 +67,6 @@ void subtract_products(const Panels<double>& A, std::size_t size, std::size_t gr
     }
 }
 
-MAXMARGIN_CLONES void solve_triangles(const double* L, std::size_t d, double* b) {
-  for (std::size_t i = 0; i < d; ++i) {
-    const double* row = L + i * d;
-    double sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (std::size_t k = 0; k < i; ++k) sum += row[k] * b[k];
-    b[i] = (b[i] - sum) / row[i];
-  }
-  for (std::size_t i = d; i-- > 0;) {
-    const double* row = L + i * d;
-    const double x = b[i] /= row[i];
-#pragma omp simd
-    for (std::size_t k = 0; k < i; ++k) b[k] -= row[k] * x;
-  }
-}
-
 }  // namespace
 
 bool cholesky_factor(double* H, std::size_t d, Pool& pool) {
@@ -102,6 +86,22 @@ bool cholesky_factor(double* H, std::size_t d, Pool& pool) {
              [&](std::size_t group) { subtract_products(A, size, group, H + end * d + end, d); });
   }
   return true;
+}
+
+MAXMARGIN_CLONES void solve_triangles(const double* L, std::size_t d, double* b) {
+  for (std::size_t i = 0; i < d; ++i) {
+    const double* row = L + i * d;
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (std::size_t k = 0; k < i; ++k) sum += row[k] * b[k];
+    b[i] = (b[i] - sum) / row[i];
+  }
+  for (std::size_t i = d; i-- > 0;) {
+    const double* row = L + i * d;
+    const double x = b[i] /= row[i];
+#pragma omp simd
+    for (std::size_t k = 0; k < i; ++k) b[k] -= row[k] * x;
+  }
 }
 
 bool cholesky_solve(double* H, std::size_t d, double* b, Pool& pool) {

@@ -15,4 +15,7 @@ bool cholesky_solve(double* H, std::size_t d, double* b, Pool& pool);
 // The factor alone: L L^T = H, in the lower triangle.
 bool cholesky_factor(double* H, std::size_t d, Pool& pool);
 
+// Solves L L^T x = b in place of b.
+void solve_triangles(const double* L, std::size_t d, double* b);
+
 }  // namespace maxmargin

@@ -149,13 +149,18 @@ void squared_norms(const Rows& rows, double* out, Pool& pool) {
       rows);
 }
 
-void hessian_product(const Rows& rows, const double* h, const double* v, double* out, Pool& pool) {
+void hessian_product(const Rows& rows, const double* h, const double* v, double* out, Pool& pool,
+                     double* image) {
   std::visit(
       [&](const auto& view) {
         sum_over_rows(view.n, buffers_for(view.n, view.nnz(), view.width()), view.width(), out,
                       pool, [&](Range range, double* part) {
-                        for (std::size_t i = range.begin; i < range.end; ++i)
-                          if (h[i] != 0) add(view, i, h[i] * dot(view, i, v), part);
+                        for (std::size_t i = range.begin; i < range.end; ++i) {
+                          if (h[i] == 0 && !image) continue;
+                          const double p = dot(view, i, v);
+                          if (image) image[i] = p;
+                          if (h[i] != 0) add(view, i, h[i] * p, part);
+                        }
                       });
       },
       rows);

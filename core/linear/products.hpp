@@ -20,7 +20,9 @@ void combine_onto(const Rows& rows, const double* l, double* a, Pool& pool);
 // out_i = ||x_i||^2
 void squared_norms(const Rows& rows, double* out, Pool& pool);
 
-// out = sum_i h_i <x_i, v> x_i   one pass over the rows with h_i > 0
-void hessian_product(const Rows& rows, const double* h, const double* v, double* out, Pool& pool);
+// out = sum_i h_i <x_i, v> x_i   one pass over the rows with h_i > 0; with `image` over all rows,
+// which receives X v.
+void hessian_product(const Rows& rows, const double* h, const double* v, double* out, Pool& pool,
+                     double* image = nullptr);
 
 }  // namespace maxmargin

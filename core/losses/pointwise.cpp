@@ -128,6 +128,27 @@ MAXMARGIN_INLINE DualSum dual_range(const Loss& f, const double* q, const double
   return {dual, size};
 }
 
+struct Foretold {
+  DualSum dual;
+  double outside = 0;  // rows whose u is not in the domain
+};
+template <class Loss>
+MAXMARGIN_INLINE Foretold foretell_range(const Loss& f, const double* q, const double* t,
+                                         const double* b, const double* h, const double* dp,
+                                         Range range, double* foretold) {
+  double dual = 0, size = 0, outside = 0;
+#pragma omp simd reduction(+ : dual, size, outside)
+  for (std::size_t i = range.begin; i < range.end; ++i) {
+    const double moved = q[i] != 0 ? (b[i] - h[i] * dp[i]) / q[i] : 0.0, u = f.clip(moved);
+    const double linear = target(f, t, i) * u, conjugate = f.conjugate(u);
+    outside += u == moved ? 0.0 : 1.0;
+    dual += std::fabs(q[i]) * (linear - conjugate);
+    size += std::fabs(q[i]) * (std::fabs(linear) + std::fabs(conjugate));
+    foretold[i] = q[i] * u;
+  }
+  return {{dual, size}, outside};
+}
+
 // One overload a loss, compiled for every target.
 #define MAXMARGIN_LOSS_LOOPS(Loss, name, parameter, make, valid)                                   \
   MAXMARGIN_CLONES double evaluate_part(const Loss& f, const double* q, const double* t,           \
@@ -153,6 +174,11 @@ MAXMARGIN_INLINE DualSum dual_range(const Loss& f, const double* q, const double
       if (s == 0) return smooth_proximal_range(f, q, t, p, range, b, h);                           \
     return proximal_range(f, q, t, nu, s, p, range, b, h);                                         \
   }                                                                                                \
+  MAXMARGIN_CLONES Foretold foretell_part(const Loss& f, const double* q, const double* t,         \
+                                          const double* b, const double* h, const double* dp,      \
+                                          Range range, double* foretold) {                         \
+    return foretell_range(f, q, t, b, h, dp, range, foretold);                                     \
+  }                                                                                                \
   MAXMARGIN_CLONES DualSum dual_part(const Loss& f, const double* q, const double* t,              \
                                      const double* u, Range range) {                               \
     return dual_range(f, q, t, u, range);                                                          \
@@ -162,6 +188,11 @@ MAXMARGIN_EACH_LOSS(MAXMARGIN_LOSS_LOOPS)
 DualSum& operator+=(DualSum& sum, const DualSum& other) {
   sum.value += other.value;
   sum.size += other.size;
+  return sum;
+}
+Foretold& operator+=(Foretold& sum, const Foretold& other) {
+  sum.dual += other.dual;
+  sum.outside += other.outside;
   return sum;
 }
 Along& operator+=(Along& sum, const Along& other) {
@@ -299,6 +330,15 @@ Proximal proximal(const PointwiseSum& sum, const double* nu, double s, const dou
   return sum_rows<Proximal>(sum, pool, [&](const auto& f, Range range) {
     return proximal_part(f, sum.q, sum.t, nu, s, p, range, b, h);
   });
+}
+
+bool foretell_dual(const PointwiseSum& sum, const double* b, const double* h, const double* dp,
+                   double* foretold, DualSum* dual, Pool& pool) {
+  const Foretold found = sum_rows<Foretold>(sum, pool, [&](const auto& f, Range range) {
+    return foretell_part(f, sum.q, sum.t, b, h, dp, range, foretold);
+  });
+  *dual = found.dual;
+  return found.outside == 0;
 }
 
 }  // namespace maxmargin

@@ -94,4 +94,9 @@ struct Proximal {
 Proximal proximal(const PointwiseSum& sum, const double* nu, double s, const double* p, double* b,
                   double* h, Pool& pool);
 
+// The dual point that the curvature h foretells at p + dp: b_i - h_i dp_i into `foretold`, where it
+// is feasible, and its dual sum; else false.
+bool foretell_dual(const PointwiseSum& sum, const double* b, const double* h, const double* dp,
+                   double* foretold, DualSum* dual, Pool& pool);
+
 }  // namespace maxmargin

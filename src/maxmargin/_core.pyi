@@ -192,15 +192,20 @@ def gram(rows: Rows, h: Annotated[NDArray[numpy.float64], dict(shape=(None,), or
 def gram_steps_per_row(arg: Rows, /) -> float: ...
 
 def cholesky_solve(H: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], b: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], pool: Pool) -> bool:
-    """b <- H^-1 b, H overwritten; False if H is not positive definite"""
+    """
+    b <- H^-1 b, H overwritten by its factor; False if H is not positive definite
+    """
+
+def solve_triangles(L: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], b: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """b <- (L L^T)^-1 b, L the lower triangle that `cholesky_solve` left"""
 
 def inverse_forms(rows: Rows, chosen: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], H: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], pool: Pool) -> bool:
     """
     out_m = <x, H^-1 x> for x the row chosen_m, H overwritten; False if H is not positive definite
     """
 
-def hessian_product(rows: Rows, h: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], v: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], pool: Pool) -> None:
-    """out = sum_i h_i <x_i, v> x_i"""
+def hessian_product(rows: Rows, h: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], v: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], pool: Pool, image: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None = None) -> None:
+    """out = sum_i h_i <x_i, v> x_i, image = X v"""
 
 class DualDescent:
     def __init__(self, rows: Rows, loss: Pointwise, u0: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], seed: int) -> None: ...
@@ -508,6 +513,9 @@ class Pointwise:
 
     def proximal(self, nu: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], s: float, p: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], h: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], pool: Pool) -> tuple[float, float, float, int]:
         """(loss, dual sum, its size, rows with curvature); fills b and h"""
+
+    def foretell_dual(self, b: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], h: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], dp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], foretold: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], pool: Pool) -> tuple[float, float] | None:
+        """The dual sum of b - h dp and its size, if that is feasible; else None"""
 
     def search_kinks(self, p: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], dp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], A0: float, B0: float, pool: Pool) -> float: ...
 

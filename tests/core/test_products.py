@@ -90,6 +90,9 @@ def test_products_equal_those_of_numpy(X, bias, svm):
     close(rows.squared_norms(), (full**2).sum(axis=1))
     close(rows.gram(h), (full.T * h) @ full)
     close(rows.hessian_product(h, w), (full.T * h) @ (full @ w))
+    h[::2], image = 0.0, np.empty(rows.n)
+    close(rows.hessian_product(h, w, image), (full.T * h) @ (full @ w))
+    close(image, full @ w)
 
 
 def test_products_are_the_same_for_any_number_of_threads(X, bias):
@@ -375,8 +378,12 @@ def test_cholesky_solves_systems_of_any_size_the_same_for_any_number_of_threads(
     answers = []
     for threads in (1, 3):
         x = b.copy()
-        assert _core.cholesky_solve(H.copy(), x, _core.Pool(threads))
-        answers.append(x)
+        factor = H.copy()
+        assert _core.cholesky_solve(factor, x, _core.Pool(threads))
+        again = b.copy()
+        _core.solve_triangles(factor, again)
+        answers += [x, again]
     np.testing.assert_allclose(H @ answers[0], b, rtol=1e-8)
-    np.testing.assert_array_equal(*answers)
+    for other in answers[1:]:
+        np.testing.assert_array_equal(answers[0], other)
     assert not _core.cholesky_solve(H - 1e6 * np.eye(d), b.copy(), _core.Pool(1))

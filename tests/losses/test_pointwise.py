@@ -171,6 +171,29 @@ def test_weak_duality_at_extreme_costs_and_predictions(spec, cost, size):
             assert 0.5 * w @ w + R >= D - 1e-10 * (abs(D) + R)
 
 
+@pytest.mark.parametrize("spec", SMOOTH, ids=lambda spec: spec.name)
+def test_the_dual_point_that_curvature_foretells(spec):
+    rng = np.random.default_rng(5)
+    loss, p = at_residuals(spec, rng.normal(size=50), 1.5)
+    nu, b, h, foretold = (np.zeros(50) for _ in range(4))
+    loss.core.proximal(nu, 0.0, p, b, h, POOL)
+    dp = 1e-3 * rng.normal(size=50)
+    found = loss.core.foretell_dual(b, h, dp, foretold, POOL)
+    low, high = loss.core.domain
+    expected = loss.shares(b - h * dp)
+    assert (found is not None) == bool(((low <= expected) & (expected <= high)).all())
+    np.testing.assert_allclose(loss.shares(foretold), np.clip(expected, low, high), rtol=1e-14)
+    if found is not None:
+        np.testing.assert_allclose(found, loss.dual_sum(expected), rtol=1e-12)
+
+
+def test_a_foretold_dual_point_outside_of_the_domain_is_none():
+    loss, _ = at_residuals(LossSpec("logistic"), np.zeros(3))
+    b, h, foretold = loss.q * 0.5, np.ones(3), np.empty(3)
+    assert loss.core.foretell_dual(b, h, np.array([0.0, -0.4, 0.4]), foretold, POOL) is not None
+    assert loss.core.foretell_dual(b, h, np.array([0.0, -0.6, 0.4]), foretold, POOL) is None
+
+
 def objective(loss, p, dp, A0, B0, k):
     return 0.5 * k**2 * A0 + k * B0 + loss.value(p + k * dp)
 

@@ -115,6 +115,7 @@ def test_after_a_stop_newton_states_both_bounds_afresh(svm):
     rows, loss = stopped_rows(X, y, 2.0)
     best = newton.RowsBest(rows, loss)
     best.w, best.b, best.P, best.D = np.ones(3), 1e-3 * y, 0.1, 0.09
+    best.v = X.T @ best.b
     certificate = best.certify(rows, loss, Run(Settings()))
     assert certificate.primal == pytest.approx(svm.primal(X, y, best.w, 2.0), rel=1e-12)
     assert certificate.dual == pytest.approx(svm.dual(X, y, np.abs(best.b)), rel=1e-12)

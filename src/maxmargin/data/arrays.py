@@ -136,10 +136,12 @@ class ArrayRows:
         """``X w`` and ``X^T v``"""
         return self.matvec(w), self.rmatvec(v)
 
-    def hessian_product(self, h: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """``sum_i h_i <x_i, v> x_i``"""
+    def hessian_product(
+        self, h: np.ndarray, v: np.ndarray, image: np.ndarray | None = None
+    ) -> np.ndarray:
+        """``sum_i h_i <x_i, v> x_i``; `image` receives ``X v``."""
         out = np.empty(self.width)
-        _core.hessian_product(self.core, h, v, out, self.pool)
+        _core.hessian_product(self.core, h, v, out, self.pool, image)
         return out
 
 

@@ -59,7 +59,7 @@ def solve(
             w = np.array(w0, dtype=np.float64)
         else:
             for step in newton.sample_steps(rows.n, rows.width, newton.SAMPLE_ENTRIES):
-                w, sigma = newton.approach(*sample(rows, spec, step), w, sigma, settings)
+                w, sigma, _ = newton.approach(*sample(rows, spec, step), w, sigma, settings)
         newton.descend(ClusterLagrangian(rows, spec, w, sigma), best, run)
     except Stopped as reason:
         run.stopped(reason)
@@ -112,7 +112,7 @@ class ClusterLagrangian(Lagrangian):
 
     def direction(self) -> np.ndarray:
         identity = np.ones(self.rows.width)
-        return direct(self.H.copy, identity, self.gradient, self.rows.pool)
+        return direct(self.H.copy, identity, self.gradient, self.rows.pool)[0]
 
     def search(self, dw: np.ndarray) -> float:
         self.dp = self.rows.matvec(dw)

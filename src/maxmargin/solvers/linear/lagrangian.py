@@ -19,7 +19,14 @@ from maxmargin.losses.line_search import bracketed_newton
 from maxmargin.losses.pointwise import Pointwise
 from maxmargin.solvers.common.vectors import dual_bound, inner, norm2
 from maxmargin.solvers.linear.dual_descent import best_multiple
-from maxmargin.solvers.linear.newton_system import NewtonSystem, hessian_rows
+from maxmargin.solvers.linear.newton_system import (
+    RESIDUAL,
+    Forcing,
+    NewtonSystem,
+    System,
+    hessian_rows,
+    preconditioned,
+)
 
 SIGMA_START = 0.3
 SIGMA_WARM = 3.0  # from a solution of a neighbouring problem
@@ -63,6 +70,7 @@ class Lagrangian(ABC):
         self.is_sharpened = (
             False  # sigma is a guess: until multipliers are taken, steps may lower it
         )
+        self.tol = 0.0  # the gap asked for, relative to P
 
     @abstractmethod
     def sums(self) -> tuple[float, float, float, np.ndarray]:
@@ -84,6 +92,10 @@ class Lagrangian(ABC):
     def move(self, k: float) -> None:
         """Moves the predictions by k along the line searched last."""
 
+    def foretold_gain(self) -> float:
+        """By how much the next step is likely to lower phi; infinite where that is not known."""
+        return math.inf
+
     @property
     def s(self) -> float:
         """The weight of the proximal term; 0 for a smooth loss."""
@@ -96,7 +108,7 @@ class Lagrangian(ABC):
         if self.free:
             self.gradient[-1] = -v[-1]
             added -= abs(v[-1] * self.w[-1])  # what rounding left of the sum of u
-        v_squared = norm2(penalised(v, self.free))
+        self.v, v_squared = v, norm2(penalised(v, self.free))
         self.P = 0.5 * norm2(penalised(self.w, self.free)) + R
         # u shrunk by a factor in [0, 1] is feasible too
         self.scale = best_multiple(added, v_squared)
@@ -137,6 +149,15 @@ class Lagrangian(ABC):
         self.steps = 0
 
 
+class Foretold:
+    """The dual point b that a Newton step of length 1 foretells, its sums if it is feasible, and
+    ``1/2 ||w - v||^2`` there."""
+
+    def __init__(self, n: int) -> None:
+        self.b, self.left = np.empty(n), 0.0
+        self.dual: tuple[float, float] | None = None
+
+
 class RowsLagrangian(Lagrangian):
     """The same of rows in memory or on disk."""
 
@@ -148,7 +169,9 @@ class RowsLagrangian(Lagrangian):
         nu: np.ndarray,
         sigma: float,
         free: bool = False,
+        factor: np.ndarray | None = None,
     ) -> None:
+        """`factor` is one to precondition with."""
         super().__init__(w, sigma, loss.is_piecewise_linear, free)
         self.rows, self.loss, self.pool = rows, loss, loss.pool
         self.shifts = Shifts(loss) if free else None
@@ -156,7 +179,10 @@ class RowsLagrangian(Lagrangian):
         self.p = rows.matvec(w) if w.any() else np.zeros(rows.n)
         self.b, self.h = np.empty(rows.n), np.empty(rows.n)
         self.drift = 0.0  # what rounding may have done to a prediction since a pass made it
-        self.system = NewtonSystem(rows)
+        self.system = NewtonSystem(rows, not loss.is_piecewise_linear, factor)
+        self.forcing = Forcing()
+        # with a free intercept the b_i must add up to 0, which these do not quite
+        self.foretold = None if loss.is_piecewise_linear or free else Foretold(loss.n)
 
     def evaluate(self) -> None:
         if self.shifts is not None:
@@ -175,8 +201,31 @@ class RowsLagrangian(Lagrangian):
         R, added, size, self.inner_rows = self.loss.core.proximal(
             self.nu, self.s, self.p, self.b, self.h, self.pool
         )
-        every = max(1, self.inner_rows // hessian_rows(self.rows))
-        v, self.gram = self.rows.rmatvec_and_gram(self.b, self.h, every)
+        closing = self.closing_sums(R)
+        if closing is not None:
+            return closing
+        self.every = max(1, self.inner_rows // hessian_rows(self.rows))
+        v, self.gram = self.rows.rmatvec_and_gram(self.b, self.h, self.every)
+        return R, added, size, v
+
+    def closing_sums(self, R: float) -> tuple[float, float, float, np.ndarray] | None:
+        """The same with the dual point that the last step foretold, if that closes the gap.
+
+        The slopes at w are ``grad`` away from where ``w = v``, and with much curvature the bound
+        that they give is poor long after P is as low as can be. The point that a Newton step
+        foretells has ``v = w`` where the step is exact, and its bound is as good as the quadratic.
+        """
+        if self.foretold is None or self.foretold.dual is None:
+            return None
+        (added, size), w_squared = self.foretold.dual, norm2(self.w)
+        self.foretold.dual = None
+        enough = self.tol * (0.5 * w_squared + R)
+        if w_squared + R - added + self.foretold.left > enough:
+            return None
+        v = self.rows.rmatvec(self.foretold.b)
+        if 0.5 * w_squared + R - dual_bound(added, norm2(v), size) > enough:
+            return None
+        self.b, self.foretold.b = self.foretold.b, self.b
         return R, added, size, v
 
     def take_multipliers(self) -> None:
@@ -231,11 +280,24 @@ class RowsLagrangian(Lagrangian):
     def direction(self) -> np.ndarray:
         identity = np.ones(self.rows.width)
         identity[-1] = 0.0 if self.free and self.inner_rows > 0 else 1.0
-        return self.system.solve(identity, self.h, self.inner_rows, self.gram, self.gradient)
+        enough = RESIDUAL * math.sqrt(norm2(self.gradient))
+        if not self.is_piecewise_linear:
+            enough = self.forcing.enough(self.gradient, self.tol * self.P)
+        every_row = self.every == 1
+        return self.system.solve(
+            System(identity, self.h, self.inner_rows, self.gram, every_row, self.gradient, enough)
+        )
+
+    def foretold_gain(self) -> float:
+        """By the last factor."""
+        if self.system.factor is None:
+            return math.inf
+        return 0.5 * inner(self.gradient, preconditioned(self.gradient, self.system.factor))
 
     def search(self, dw: np.ndarray) -> float:
         """k with ``|phi'(k)| <= phi'(0) / 10``, by Newton's method in one variable, bracketed."""
-        self.dp = self.rows.matvec(dw)
+        image = self.system.image  # of -dw
+        self.dp = self.rows.matvec(dw) if image is None else np.negative(image, out=image)
         own, slope_at_0 = penalised(dw, self.free), inner(self.gradient, dw)
         A0, B0 = norm2(own), inner(penalised(self.w, self.free), own)
 
@@ -243,7 +305,22 @@ class RowsLagrangian(Lagrangian):
             slope, curvature = self.loss.core.along(self.nu, self.s, self.p, self.dp, k, self.pool)
             return B0 + k * A0 + slope, A0 + curvature
 
-        return bracketed_newton(slope_and_curvature, SLOPE_LEFT * abs(slope_at_0))
+        k = bracketed_newton(slope_and_curvature, SLOPE_LEFT * abs(slope_at_0))
+        if k == 1.0 and not self.is_piecewise_linear:
+            self.foretell()
+        return k
+
+    def foretell(self) -> None:
+        """What a step of length 1 leaves, if the loss is as curved along it as at its start."""
+        residual = self.system.residual
+        self.forcing.step(self.gradient, residual)
+        if self.foretold is None:
+            return
+        self.foretold.left = 0.0 if residual is None else 0.5 * norm2(residual)
+        if self.foretold.left <= self.tol * self.P:
+            self.foretold.dual = self.loss.core.foretell_dual(
+                self.b, self.h, self.dp, self.foretold.b, self.pool
+            )
 
     def move(self, k: float) -> None:
         _core.axpby(1.0, self.p, k, self.dp, self.p, self.pool)

@@ -55,13 +55,20 @@ from maxmargin.solvers.linear.lagrangian import (
     evenly,
     penalised,
 )
-from maxmargin.solvers.linear.newton_system import DIRECT_WIDTH, direct_cost
+from maxmargin.solvers.linear.newton_system import (
+    DIRECT_WIDTH,
+    FEWEST_PRODUCTS,
+    HESSIAN_ROWS,
+    direct_cost,
+    product_cost,
+)
 
 SAMPLE_ROWS = 30  # rows a feature in the smallest sample worth starting from
 SAMPLE_SHARE = 0.1  # of a sample's statistical error, about d / n of P: a gain too small to go on
 SAMPLE_GAP = 0.3  # of the same: a gap small enough
 SAMPLE_BACK = 3.0  # by how much less kinks of more rows are rounded at first, where few are seen
 SAMPLE_RATIO = 32  # at most, from a sample to the next
+SAMPLE_GROWTH = 8  # from one to the next where there are no kinks
 SAMPLE_ENTRIES = 4_000_000  # numbers of a sample of rows that are elsewhere
 
 
@@ -73,7 +80,7 @@ def solve(
 ) -> Solution:
     """Minimises P until ``P - D <= tol P``. `start` is a neighbouring problem's solution."""
     run = Run(settings)
-    best = RowsBest(rows, loss, settings.free_intercept)
+    best, factor = RowsBest(rows, loss, settings.free_intercept), None
     try:
         w, nu, sigma = np.zeros(rows.width), evenly(loss), SIGMA_START
         if start is not None:
@@ -81,9 +88,10 @@ def solve(
             if start.share is not None:
                 nu, sigma = loss.clipped(start.share), SIGMA_WARM
         else:
-            for step in sample_steps(rows.n, rows.width, most_sample_entries(rows)):
-                w, _ = approach(rows.subsample(step), loss.subsample(step), w, sigma, settings)
-        lagrangian = RowsLagrangian(rows, loss, w, nu, sigma, best.free)
+            for step in samples_of(rows, loss.is_piecewise_linear):
+                sample = rows.subsample(step), loss.subsample(step)
+                w, _, factor = approach(*sample, w, sigma, settings)
+        lagrangian = RowsLagrangian(rows, loss, w, nu, sigma, best.free, factor)
         if start is None or start.share is None:
             lagrangian.sharpen()
         if start is not None and not loss.is_piecewise_linear:
@@ -119,7 +127,7 @@ class RowsBest(Best):
     def __init__(self, rows: ArrayRows | SourceRows, loss: Pointwise, free: bool = False) -> None:
         super().__init__(rows.width, loss.at_zero)
         self.free = free  # whether the intercept is
-        self.b, self.drift = np.zeros(rows.n), 0.0
+        self.b, self.v, self.drift = np.zeros(rows.n), np.zeros(rows.width), 0.0
 
     def note_start(
         self, rows: ArrayRows, loss: Pointwise, w: np.ndarray, nu: np.ndarray, sigma: float
@@ -133,29 +141,32 @@ class RowsBest(Best):
         if lagrangian.P < self.P:
             self.drift = lagrangian.drift
         if lagrangian.D > self.D:
-            self.b = lagrangian.scale * lagrangian.b
+            self.b, self.v = lagrangian.scale * lagrangian.b, lagrangian.scale * lagrangian.v
         super().note(lagrangian)
 
     def certify(self, rows: ArrayRows | SourceRows, loss: Pointwise, run: Run) -> Certificate:
-        """Both bounds from a fresh pass over the data, also after a stop.
+        """Both bounds from fresh products over the data, also after a stop.
 
-        But a stop ends the pass over a file, which takes long: D came from a whole pass as it is,
-        and P is known up to the rounding of a few steps.
+        The one with b was made for this b, but where the b_i are to add up to 0. A stop ends the
+        pass over a file, which takes long: there P is known up to the rounding of a few steps.
         """
         drifted = self.drift * loss.at_zero > DRIFT * self.P
         whole, loss = unstoppable(rows, loss)
         rows = whole if isinstance(rows, ArrayRows) or drifted else rows
-        self.b = balanced(self.b) if self.free else self.b
         try:
-            p, v = rows.both_products(self.w, self.b)
+            if self.free:
+                self.b = balanced(self.b)
+                p, self.v = rows.both_products(self.w, self.b)
+            else:
+                p = rows.matvec(self.w)
         except _core.Stopped:
             run.stopped()
             return run.certify(self.P, 0.0 if self.free else self.D)
         P = 0.5 * norm2(penalised(self.w, self.free)) + loss.value(p)
         added, size = loss.dual_sum(loss.shares(self.b))
         if self.free:  # what rounding left of the sum of b
-            added -= abs(v[-1] * self.w[-1])
-        return run.certify(P, dual_bound(added, norm2(penalised(v, self.free)), size))
+            added -= abs(self.v[-1] * self.w[-1])
+        return run.certify(P, dual_bound(added, norm2(penalised(self.v, self.free)), size))
 
 
 def sample_steps(n: int, width: int, most_entries: int | None = None) -> list[int]:
@@ -182,28 +193,56 @@ def most_sample_entries(rows: ArrayRows | SourceRows) -> int | None:
     return None if isinstance(rows, ArrayRows) else max(SAMPLE_ENTRIES, rows.n)
 
 
+def smooth_sample_steps(n: int, width: int) -> list[int]:
+    """The same of a loss without kinks: samples that grow SAMPLE_GROWTH-fold, from one of as many
+    rows as estimate a Hessian, since the factor of the last one serves all rows."""
+    most = n // (HESSIAN_ROWS * width + 1)
+    if most < 4 or width > DIRECT_WIDTH:
+        return []
+    steps = [SAMPLE_GROWTH]
+    while SAMPLE_GROWTH * steps[-1] <= most:
+        steps.append(SAMPLE_GROWTH * steps[-1])
+    return [min(step, most) for step in reversed(steps)]
+
+
+def samples_of(rows: ArrayRows | SourceRows, kinks: bool) -> list[int]:
+    """Every how many-th of these rows, for a loss with or without kinks."""
+    if kinks or not isinstance(rows, ArrayRows):
+        return sample_steps(rows.n, rows.width, most_sample_entries(rows))
+    return smooth_sample_steps(rows.n, rows.width)
+
+
 def approach(
-    rows: ArrayRows, loss: Pointwise, w: np.ndarray, sigma: float, settings: Settings
-) -> tuple[np.ndarray, float]:
-    """Solves the problem on a sample; its w, and the penalty to go on with."""
+    rows: ArrayRows,
+    loss: Pointwise,
+    w: np.ndarray,
+    sigma: float,
+    settings: Settings,
+) -> tuple[np.ndarray, float, np.ndarray | None]:
+    """Solves the problem on a sample; its w, and the penalty and the factor to go on with."""
     best = RowsBest(rows, loss, settings.free_intercept)
     lagrangian = RowsLagrangian(rows, loss, w, evenly(loss), sigma, best.free)
     lagrangian.sharpen()
+    # its matrices serve all rows
+    lagrangian.system.is_direct = not loss.is_piecewise_linear
     least_gain = 0.0 if loss.is_piecewise_linear else SAMPLE_SHARE * rows.width / rows.n
     tol = max(settings.tol, SAMPLE_GAP * rows.width / rows.n)
     run = Run(Settings(tol=tol, max_iter=100))
     descend(lagrangian, best, run, least_gain)
-    return best.w, max(lagrangian.sigma / SAMPLE_BACK, SIGMA_START)
+    sigma = max(lagrangian.sigma / SAMPLE_BACK, SIGMA_START)
+    return best.w, sigma, lagrangian.system.factor
 
 
 def descend(lagrangian: Lagrangian, best: Best, run: Run, least_gain: float = 0.0) -> None:
     """The method itself: Newton steps, then multipliers and penalty, until the gap closes, or until
-    a step gains less than that share of P."""
-    iteration = 0
+    a step gains or would gain less than that share of P."""
+    iteration, lagrangian.tol = 0, run.settings.tol
     lagrangian.evaluate()
     best.note(lagrangian)
     while not run.record(iteration, best.P, best.D):
         before = best.P
+        if least_gain > 0 and lagrangian.foretold_gain() < least_gain * best.P:
+            break
         if lagrangian.is_minimised(best.P - best.D):
             lagrangian.update_multipliers()
         else:
@@ -220,3 +259,9 @@ def step_cost(rows: ArrayRows, inner_rows: float | None = None) -> float:
     curvature, all of them by default."""
     inner_rows = rows.n if inner_rows is None else min(int(inner_rows), rows.n)
     return 2 * pass_cost(rows) + direct_cost(rows, inner_rows) + row_cost(rows)
+
+
+def factored_step_cost(rows: ArrayRows) -> float:
+    """The same of a smooth loss where there is a factor of a matrix like that of the step."""
+    products = FEWEST_PRODUCTS * product_cost(rows, rows.n, True)
+    return 2 * pass_cost(rows) + min(products, direct_cost(rows, rows.n)) + row_cost(rows)

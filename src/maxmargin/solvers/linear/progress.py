@@ -30,7 +30,7 @@ from maxmargin.losses.pointwise import LossSpec, Pointwise
 from maxmargin.losses.table import LOSSES
 from maxmargin.problem import Clock, Progress, Settings, Solution
 from maxmargin.solvers.common.start import Start
-from maxmargin.solvers.linear import dual_descent, newton
+from maxmargin.solvers.linear import dual_descent, newton, newton_system
 from maxmargin.solvers.linear.costs import CALLS, pass_cost, visit_cost
 from maxmargin.solvers.linear.lagrangian import kink_rows
 
@@ -38,10 +38,10 @@ CORES = 2  # whatever a machine has: the choice must not depend on it
 STEPS = 7  # of Newton from a w of dual descent
 FEW_ROWS = 12.0  # a feature, up to which a kink takes more steps: classes come apart, and about
 # as many rows as features sit at the kink, others after every step
-SMOOTH_STEPS = 8  # where no kink is to be rounded
+SMOOTH_STEPS = 3  # where no kink is to be rounded: with the factor of the first
 STEEP_STEPS = 2  # where nearly every row curves the loss: the first step all but solves the problem
-STEPS_FROM_SAMPLE, SMOOTH_STEPS_FROM_SAMPLE = 4, 3
-STEPS_ON_SAMPLE = 10
+STEPS_FROM_SAMPLE, STEPS_ON_SAMPLE = 4, 10
+SMOOTH_STEPS_FROM_SAMPLE = SMOOTH_STEPS_ON_SAMPLE = 2
 START_STEPS = 2  # with curvature in all rows, where there is no sample
 STEP_LOGARITHMS = 0.4  # of those of a visit that a step takes for a row
 LEAST_EPOCHS = 2  # of which the first says little
@@ -57,14 +57,15 @@ NEIGHBOUR_TOL = 1e-2  # for a problem that only gives a start
 def newton_cost(rows: ArrayRows, loss: str = "hinge") -> float:
     """From a w of dual descent, where few rows are left near a rounded kink."""
     if not LossSpec(loss).is_piecewise_linear:
-        return smooth_steps(loss) * step_cost(rows, loss)
+        return newton_system.direct_cost(rows, rows.n) / CORES + smooth_cost(rows, loss)
     steps = STEPS * (1 + FEW_ROWS * rows.width / max(rows.n, 1))
     return steps * step_cost(rows, loss, kink_rows(rows.n, rows.width))
 
 
-def smooth_steps(loss: str) -> int:
-    """Of Newton where no kink is to be rounded."""
-    return STEEP_STEPS if LOSSES[loss].is_steep_both_ways else SMOOTH_STEPS
+def smooth_cost(rows: ArrayRows, loss: str, most_steps: int = SMOOTH_STEPS) -> float:
+    """Of Newton's steps where no kink is to be rounded and there is a factor."""
+    steps = min(most_steps, STEEP_STEPS if LOSSES[loss].is_steep_both_ways else SMOOTH_STEPS)
+    return steps * (newton.factored_step_cost(rows) / CORES + overhead(rows, loss))
 
 
 def cost_alone(rows: ArrayRows, loss: str, samples: list[int]) -> float:
@@ -72,18 +73,25 @@ def cost_alone(rows: ArrayRows, loss: str, samples: list[int]) -> float:
     if not samples:
         start = 0 if LOSSES[loss].is_steep_both_ways else START_STEPS
         return newton_cost(rows, loss) + start * step_cost(rows, loss)
-    kinks = LossSpec(loss).is_piecewise_linear
-    inner_rows = kink_rows(rows.n, rows.width) if kinks else rows.n
-    smooth = min(SMOOTH_STEPS_FROM_SAMPLE, smooth_steps(loss))
-    cost = (STEPS_FROM_SAMPLE if kinks else smooth) * step_cost(rows, loss, inner_rows)
-    steps = STEPS_ON_SAMPLE if kinks else smooth_steps(loss)
-    return cost + sum(steps * step_cost(rows.subsample(every), loss) for every in samples)
+    parts = [rows.subsample(every) for every in samples]
+    if LossSpec(loss).is_piecewise_linear:
+        cost = STEPS_FROM_SAMPLE * step_cost(rows, loss, kink_rows(rows.n, rows.width))
+        return cost + sum(STEPS_ON_SAMPLE * step_cost(part, loss) for part in parts)
+    cost = smooth_cost(rows, loss, SMOOTH_STEPS_FROM_SAMPLE)
+    for part in parts:
+        cost += newton_system.direct_cost(part, part.n) / CORES
+        cost += smooth_cost(part, loss, SMOOTH_STEPS_ON_SAMPLE)
+    return cost
 
 
 def step_cost(rows: ArrayRows, loss: str, inner_rows: float | None = None) -> float:
     """Of a step of Newton with so many rows that have curvature, all of them by default."""
-    logarithms = STEP_LOGARITHMS * LOSSES[loss].logarithms * rows.n
-    return (newton.step_cost(rows, inner_rows) + logarithms) / CORES + CALLS
+    return newton.step_cost(rows, inner_rows) / CORES + overhead(rows, loss)
+
+
+def overhead(rows: ArrayRows, loss: str) -> float:
+    """Of a step: logarithms and calls."""
+    return STEP_LOGARITHMS * LOSSES[loss].logarithms * rows.n / CORES + CALLS
 
 
 def epoch_cost(rows: ArrayRows, loss: str, entries: int, visited: int) -> float:
@@ -92,8 +100,9 @@ def epoch_cost(rows: ArrayRows, loss: str, entries: int, visited: int) -> float:
 
 def is_newton_cheaper_than_a_start(rows: ArrayRows, loss: str = "hinge") -> bool:
     """Whether Newton, by itself, costs no more than the least that dual descent needs."""
-    samples = newton.sample_steps(rows.n, rows.width)
-    epochs = LEAST_EPOCHS_IN_ALL if LossSpec(loss).is_piecewise_linear else SMOOTH_LEAST_EPOCHS
+    kinks = LossSpec(loss).is_piecewise_linear
+    samples = newton.samples_of(rows, kinks)
+    epochs = LEAST_EPOCHS_IN_ALL if kinks else SMOOTH_LEAST_EPOCHS
     least = epochs * epoch_cost(rows, loss, rows.nnz, rows.n) + 2 * pass_cost(rows) / CORES
     return cost_alone(rows, loss, samples) <= least
 
