@@ -15,7 +15,7 @@ LOWERED = [
     (chunking, {"LEAST_POINTS": 6, "FIRST": 4, "ADDED": 2, "FEW": 0.9, "MOST": 0.9}),
     (two_variable, {"NEWTON_ROWS": 6, "FIRST_SLICE": 8}),
     (regression, {"NEWTON_ROWS": 6}),
-    (newton, {"SAMPLE_ROWS": 1, "DIRECT_WIDTH": 6}),
+    (newton, {"SAMPLE_ROWS": 1, "HESSIAN_ROWS": 1, "SAMPLE_GROWTH": 2, "DIRECT_WIDTH": 6}),
     (
         newton_system,
         {"HESSIAN_ROWS": 1, "HESSIAN_SHARE": 0.0, "DIRECT_WIDTH": 6, "SMALL_SYSTEM": 0},
