@@ -20,6 +20,14 @@ def test_convert_makes_a_row_store(run, run_json, folder):
     assert "sparse rows" in run("info", "o.arrow").stdout
 
 
+@pytest.mark.parametrize("where", [[], ["--from-disk"]])
+def test_a_row_store_has_no_columns_to_guess_labels_from(run, folder, where):
+    assert run("convert", "two.svm", "o.arrow").exit_code == 0
+    outcome = run("train", *where, "o.arrow", "m.model")
+    assert outcome.exit_code == 0, outcome.stderr
+    assert "no line of names" not in outcome.stderr
+
+
 def test_convert_takes_globs_types_and_shuffles(run, run_json, folder):
     for seed in (1, 1, 2):
         line = ["convert", "two*.svm", f"o{seed}.arrow", "--dtype", "float64"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from maxmargin.cli.console import warn
 from maxmargin.cli.fitting import labels_of
 from maxmargin.cli.kinds import KINDS
+from maxmargin.cli.outputs import is_store
 from maxmargin.problem import REASONS, Status, percent
 
 if TYPE_CHECKING:
@@ -59,7 +61,9 @@ def _has_names(dataset: Dataset) -> bool:
         return not re.fullmatch(r"f\d+", dataset.encoder.roles.get("target") or "")
     if getattr(getattr(dataset.X, "compact", dataset.X), "kind", None) == "strings":
         return True
-    return dataset.feature_names is not None or dataset.index_base is not None
+    if dataset.feature_names is not None or dataset.index_base is not None:
+        return True
+    return os.path.isfile(dataset.source) and is_store(dataset.source)
 
 
 def _taken(dataset: Dataset) -> str:

@@ -50,7 +50,7 @@ def store() -> Kind:
     """Row stores."""
     from maxmargin.data.outputs import Kind
 
-    return Kind("a row store", _is_store)
+    return Kind("a row store", is_store)
 
 
 def data() -> Kind:
@@ -89,13 +89,13 @@ def predictions(labels: Sequence[str] | None) -> Kind:
     return Kind("predictions of this model", _are_predictions(labels))
 
 
-def _is_store(path: str | os.PathLike[str]) -> bool:
+def is_store(path: str | os.PathLike[str]) -> bool:
     with open(path, "rb") as file:
         if file.read(6) != b"ARROW1":  # before pyarrow, which is slow to import
             return False
-    from maxmargin.data.store.store import is_store
+    from maxmargin.data.store import store
 
-    return is_store(os.fspath(path))
+    return store.is_store(os.fspath(path))
 
 
 def _is_onnx(path: str | os.PathLike[str]) -> bool:
