@@ -114,6 +114,14 @@ def labels_of(dataset: Dataset) -> np.ndarray:
     return dataset.y
 
 
+def numbers_of(dataset: Dataset, advice: str) -> np.ndarray:
+    """The labels, which must be numbers."""
+    y = labels_of(dataset)
+    if y.dtype.kind not in "biuf":
+        raise ValueError(f"{dataset.source}: found the label {str(y[0])!r}; {advice}")
+    return y
+
+
 def classes_of(dataset: Dataset) -> np.ndarray:
     """The labels of classes: real numbers are none."""
     import numpy as np

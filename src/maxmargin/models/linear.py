@@ -50,7 +50,35 @@ class LinearScores(Model):
 
 
 @dataclass(frozen=True)
-class LinearModel(LinearScores, Labelling):
+class LinearFunctions(LinearScores):
+    """What models of linear functions ``<w_j, x> + b_j`` share.
+
+    Parameters
+    ----------
+    coef : ndarray of shape (k, d), float64
+    intercept : ndarray of shape (k,), float64
+    certificates, solver, parameters, feature_names, index_base
+        As in `Model`.
+    """
+
+    intercept: np.ndarray = stored(Floats(1))
+
+    def functions(self, X: Any, threads: int | None = None) -> np.ndarray:
+        """``X coef^T + intercept``, (n, k). X is used where it lies."""
+        return self.scores(X, threads) + self.intercept
+
+    def _check_functions(self) -> None:
+        k = len(self.coef)
+        if self.coef.ndim != 2 or self.coef.size == 0 or self.intercept.shape != (k,):
+            raise ValueError(
+                f"a {self.kind} model needs coef (k, d) and intercept (k,), k and d at least 1; "
+                f"got {self.coef.shape} and {self.intercept.shape}"
+            )
+        self._check_problems(k)
+
+
+@dataclass(frozen=True)
+class LinearModel(LinearFunctions, Labelling):
     """A linear classifier.
 
     Parameters
@@ -65,23 +93,17 @@ class LinearModel(LinearScores, Labelling):
 
     kind = "linear"
 
-    intercept: np.ndarray = stored(Floats(1))
     classes: np.ndarray = stored(Classes())
 
     def __post_init__(self) -> None:
+        self._check_functions()
         k = len(self.coef)
-        if self.coef.ndim != 2 or self.coef.size == 0 or self.intercept.shape != (k,):
-            raise ValueError(
-                f"a linear model needs coef (k, d) and intercept (k,), k and d at least 1; got "
-                f"{self.coef.shape} and {self.intercept.shape}"
-            )
         if len(self.classes) != max(k, 2) or k == 2:
             raise ValueError(f"{len(self.classes)} classes do not fit {k} rows of coefficients")
-        self._check_problems(k)
 
     def margins(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """``X coef^T + intercept``: (n,) for two classes, else (n, k). X is used where it lies."""
-        scores = self.scores(X, threads) + self.intercept
+        """(n,) for two classes, else (n, k)."""
+        scores = self.functions(X, threads)
         return scores.ravel() if len(self.coef) == 1 else scores
 
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.models.contents import Floats, Words, stored
-from maxmargin.models.linear import LinearScores
+from maxmargin.models.contents import Words, stored
+from maxmargin.models.linear import LinearFunctions
 
 
 @dataclass(frozen=True)
-class MultiLabelModel(LinearScores):
+class MultiLabelModel(LinearFunctions):
     """A linear machine for each label.
 
     Parameters
@@ -30,19 +30,12 @@ class MultiLabelModel(LinearScores):
     kind = "multi-label"
     task = "labels"
 
-    intercept: np.ndarray = stored(Floats(1))
     target_type: str = stored(Words(), "int64")
 
     def __post_init__(self) -> None:
-        k = len(self.coef)
-        if self.coef.ndim != 2 or self.coef.size == 0 or self.intercept.shape != (k,):
-            raise ValueError(
-                f"a multi-label model needs coef (k, d) and intercept (k,), k and d at least 1; "
-                f"got {self.coef.shape} and {self.intercept.shape}"
-            )
+        self._check_functions()
         if np.dtype(self.target_type).kind not in "biuf":
             raise ValueError(f"indicators cannot be of type {self.target_type}")
-        self._check_problems(k)
 
     @property
     def classes(self) -> np.ndarray:
@@ -55,8 +48,8 @@ class MultiLabelModel(LinearScores):
         return self.parameters.get("loss") == "logistic"
 
     def decision_function(self, X: Any, threads: int | None = None) -> np.ndarray:
-        """``X coef^T + intercept``, (n, k). X is used where it lies."""
-        return self.scores(X, threads) + self.intercept
+        """A column for each label."""
+        return self.functions(X, threads)
 
     def probabilities(self, X: Any, threads: int | None = None) -> np.ndarray:
         """The probability of each label, (n, k); they need not sum to 1."""

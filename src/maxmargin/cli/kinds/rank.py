@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from maxmargin.cli.fitting import Evaluation, Predictions, Table, labels_of
+from maxmargin.cli.fitting import Evaluation, Predictions, Table, numbers_of
 from maxmargin.cli.kinds.base import Machine
 
 if TYPE_CHECKING:
@@ -75,10 +75,5 @@ def count_queries(dataset: Dataset) -> int:
 
 def targets_of(dataset: Dataset) -> np.ndarray:
     """Grades or other numbers to be ordered by."""
-    y = labels_of(dataset)
-    if y.dtype.kind not in "biuf":
-        raise ValueError(
-            f"{dataset.source}: found the label {str(y[0])!r}; --kind rank needs numbers to order "
-            "rows by: number the grades, 0 for the lowest"
-        )
-    return y
+    advice = "--kind rank needs numbers to order rows by: number the grades, 0 for the lowest"
+    return numbers_of(dataset, advice)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from maxmargin.cli.fitting import Evaluation, Grid, Predictions, Table, labels_of
+from maxmargin.cli.fitting import Evaluation, Grid, Predictions, Table, numbers_of
 from maxmargin.cli.kinds.base import Machine
 
 if TYPE_CHECKING:
@@ -78,10 +78,5 @@ def names_of(model: Any) -> list[str]:
 
 def values_of(dataset: Dataset) -> np.ndarray:
     """Targets, which must be numbers."""
-    y = labels_of(dataset)
-    if y.dtype.kind not in "biuf":
-        raise ValueError(
-            f"{dataset.source}: found the label {str(y[0])!r}; --kind regression needs numbers: "
-            "train classes with --kind linear"
-        )
-    return y
+    advice = "--kind regression needs numbers: train classes with --kind linear"
+    return numbers_of(dataset, advice)
