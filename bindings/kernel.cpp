@@ -168,6 +168,21 @@ void bind_functions(nb::module_& m) {
       nb::arg("column"), nb::arg("norms"), nb::arg("K").noconvert(), nb::arg("pool"),
       "A tile of inner products on or right of the diagonal becomes kernel values, mirrored.");
   m.def(
+      "copy_block",
+      [](ConstFloatMatrix from, In<std::int64_t> places, FloatMatrix to) {
+        const MatrixView source = square_view(from), target = square_view(to);
+        const std::size_t count = places.shape(0);
+        check(count <= target.n, "the block does not fit the matrix");
+        for (std::size_t i = 0; i < count; ++i)
+          check(places.data()[i] >= (i ? places.data()[i - 1] + 1 : 0) &&
+                    places.data()[i] < static_cast<std::int64_t>(source.n),
+                "places must ascend and lie in the matrix");
+        copy_block(source, places.data(), count, target);
+      },
+      Release(), nb::arg("from_").noconvert(), nb::arg("places"), nb::arg("to").noconvert(),
+      "to[i, j] = from_[places[i], places[j]]; places ascend, and both may share their memory if "
+      "their rows lie equally far apart");
+  m.def(
       "kernel_from_distances",
       [](const KernelFunction& k, ConstFloatMatrix D, FloatMatrix K, Pool& pool) {
         check(k.kind == KernelKind::rbf || k.kind == KernelKind::laplacian,

@@ -12,13 +12,12 @@ void check_positive(std::size_t positive, std::size_t n) {
         std::to_string(positive) + " of " + std::to_string(n) + " coefficients cannot be positive");
 }
 
-}  // namespace
-
-void bind_kernel_sums(nb::module_& m) {
+template <class Value>
+void define_sums(nb::module_& m, const char* text) {
   m.def(
       "add_kernel_sums",
-      [](const KernelFunction& k, OutMatrix<double> products, In<double> row_norms,
-         In<double> column_norms, In<double> beta, std::size_t positive, OutMatrix<double> sums) {
+      [](const KernelFunction& k, OutMatrix<Value> products, In<Value> row_norms,
+         In<Value> column_norms, In<Value> beta, std::size_t positive, OutMatrix<double> sums) {
         check_length(row_norms.shape(0), products.shape(0), "row_norms");
         check_length(column_norms.shape(0), products.shape(1), "column_norms");
         check_length(beta.shape(0), products.shape(1), "beta");
@@ -30,7 +29,15 @@ void bind_kernel_sums(nb::module_& m) {
       },
       Release(), nb::arg("function"), nb::arg("products").noconvert(), nb::arg("row_norms"),
       nb::arg("column_norms"), nb::arg("beta"), nb::arg("positive"), nb::arg("sums").noconvert(),
-      "sums[r] += sum_c beta[c] k_rc, over the positive beta, which come first, and the others");
+      text);
+}
+
+}  // namespace
+
+void bind_kernel_sums(nb::module_& m) {
+  define_sums<double>(
+      m, "sums[r] += sum_c beta[c] k_rc, over the positive beta, which come first, and the others");
+  define_sums<float>(m, "The same in float32.");
   m.def(
       "add_symmetric_sums",
       [](const KernelFunction& k, OutMatrix<double> products, std::size_t row, std::size_t column,

@@ -70,16 +70,17 @@ MAXMARGIN_INLINE Value power(Value x, int degree) {
 }
 
 // ||x - z||^2; rounding can make it negative for equal points
-MAXMARGIN_INLINE double distance(double product, double norm, double other) {
-  const double d = norm + other - 2 * product;
+template <class In>
+MAXMARGIN_INLINE In distance(In product, In norm, In other) {
+  const In d = norm + other - 2 * product;
   return d > 0 ? d : 0;
 }
 
-// Products in float64, kernel values in the precision of `Out`.
-template <class Out>
-MAXMARGIN_INLINE void row_from_products(const KernelFunction& k, const double* products,
-                                        double norm, const double* norms, std::size_t n, Out* out) {
-  const double gamma = k.gamma, coef0 = k.coef0;
+// Products in the precision of `In`, kernel values in that of `Out`.
+template <class In, class Out>
+MAXMARGIN_INLINE void row_from_products(const KernelFunction& k, const In* products, In norm,
+                                        const In* norms, std::size_t n, Out* out) {
+  const In gamma = static_cast<In>(k.gamma), coef0 = static_cast<In>(k.coef0);
   switch (k.kind) {
     case KernelKind::distance:
 #pragma omp simd
@@ -117,6 +118,10 @@ MAXMARGIN_WIDE_CLONES void row_to_float(const KernelFunction& k, const double* p
 }
 MAXMARGIN_WIDE_CLONES void row_to_double(const KernelFunction& k, double* products, double norm,
                                          const double* norms, std::size_t n) {
+  row_from_products(k, products, norm, norms, n, products);
+}
+MAXMARGIN_WIDE_CLONES void row_in_single(const KernelFunction& k, float* products, float norm,
+                                         const float* norms, std::size_t n) {
   row_from_products(k, products, norm, norms, n, products);
 }
 
@@ -185,14 +190,6 @@ Range tile_of(std::size_t n, std::size_t k) { return {k * kTile, std::min(n, (k 
 
 std::size_t tiles(std::size_t n) { return (n + kTile - 1) / kTile; }
 
-// Counting is vectorised where leaving at the first find would not be.
-MAXMARGIN_CLONES bool any_below(const float* d, std::size_t n, float bound) {
-  std::int32_t below = 0;
-#pragma omp simd reduction(+ : below)
-  for (std::size_t j = 0; j < n; ++j) below += d[j] < bound ? 1 : 0;
-  return below > 0;
-}
-
 }  // namespace
 
 double KernelFunction::diagonal(double norm) const {
@@ -218,6 +215,11 @@ void kernel_row(const KernelFunction& k, const double* products, double norm, co
 void kernel_row_in_place(const KernelFunction& k, double* products, double norm,
                          const double* norms, std::size_t n) {
   row_to_double(k, products, norm, norms, n);
+}
+
+void kernel_row_in_place(const KernelFunction& k, float* products, float norm, const float* norms,
+                         std::size_t n) {
+  row_in_single(k, products, norm, norms, n);
 }
 
 void narrow_products(const double* x, const double* z, std::size_t rows, std::size_t columns,
@@ -271,45 +273,6 @@ void kernel_from_distances(const KernelFunction& k, MatrixView D, MatrixView K, 
     const Range band = tile_of(D.n, t);
     for (std::size_t i = band.begin; i < band.end; ++i)
       exp_row(D.row(i), gamma, constant, D.n, K.row(i));
-  });
-}
-
-// The count smallest of one row, nearest first: a heap of the best so far, entered only by what
-// beats its worst. Blocks that hold nothing better are skipped whole.
-void nearest_of_row(const float* d, std::size_t width, std::size_t self, std::size_t count,
-                    Heap& heap, std::int32_t* out) {
-  heap.clear();
-  constexpr std::size_t block = 64;
-  for (std::size_t begin = 0; begin < width; begin += block) {
-    const std::size_t end = std::min(width, begin + block);
-    if (heap.size() == count && !any_below(d + begin, end - begin, heap.front().first)) continue;
-    for (std::size_t j = begin; j < end; ++j) {
-      if (j == self) continue;
-      if (heap.size() < count) {
-        heap.emplace_back(d[j], static_cast<std::int32_t>(j));
-        std::push_heap(heap.begin(), heap.end());
-      } else if (d[j] < heap.front().first) {
-        std::pop_heap(heap.begin(), heap.end());
-        heap.back() = {d[j], static_cast<std::int32_t>(j)};
-        std::push_heap(heap.begin(), heap.end());
-      }
-    }
-  }
-  std::sort_heap(heap.begin(), heap.end());
-  for (std::size_t k = 0; k < count; ++k) out[k] = k < heap.size() ? heap[k].second : -1;
-}
-
-void nearest_columns(const MatrixView& distances, std::size_t first, std::size_t count,
-                     std::int32_t* nearest, Pool& pool) {
-  const std::size_t parts =
-      std::min(pieces(distances.n * distances.width), std::max<std::size_t>(distances.n, 1));
-  pool.run(parts, [&](std::size_t part) {
-    const Range range = part_of(distances.n, parts, part);
-    Heap heap;
-    heap.reserve(count + 1);
-    for (std::size_t r = range.begin; r < range.end; ++r)
-      nearest_of_row(distances.row(r), distances.width, first + r, count, heap,
-                     nearest + r * count);
   });
 }
 

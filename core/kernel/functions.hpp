@@ -46,6 +46,10 @@ void kernel_row(const KernelFunction& k, const double* products, double norm, co
 void kernel_row_in_place(const KernelFunction& k, double* products, double norm,
                          const double* norms, std::size_t n);
 
+// The same in float32, for what is judged in float64 later.
+void kernel_row_in_place(const KernelFunction& k, float* products, float norm, const float* norms,
+                         std::size_t n);
+
 // products[r][c] = <x_r, z_c> of points of few features, where BLAS takes longer to begin than to
 // multiply: x by rows of d numbers, z by columns (d rows of `columns` numbers). Threaded.
 void narrow_products(const double* x, const double* z, std::size_t rows, std::size_t columns,

@@ -32,6 +32,14 @@ MatrixRows::MatrixRows(MatrixView K) : K_(K) {
   for (std::size_t i = 0; i < K.n; ++i) diagonal_[i] = K.row(i)[i];
 }
 
+void copy_block(MatrixView from, const std::int64_t* places, std::size_t count, MatrixView to) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const float* source = from.row(static_cast<std::size_t>(places[i]));
+    float* row = to.row(i);
+    for (std::size_t j = 0; j < count; ++j) row[j] = source[places[j]];
+  }
+}
+
 RowMaker::RowMaker(const Rows& rows, const KernelFunction& k, Pool& pool)
     : rows_(rows), k_(k), pool_(pool), norms_(shape(rows).n), products_(shape(rows).n) {
   dense_.assign(shape(rows).width(), 0.0);

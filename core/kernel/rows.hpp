@@ -40,6 +40,10 @@ class MatrixRows final : public KernelRows {
   MatrixView K_;
 };
 
+// to[i][j] = from[places[i]][places[j]] for i, j < count; places ascend. Both may be in the same
+// memory if they begin at the same place and the rows of `to` lie no further apart.
+void copy_block(MatrixView from, const std::int64_t* places, std::size_t count, MatrixView to);
+
 // Computes single kernel rows from the data: O(n d) each, threaded over the points.
 class RowMaker {
  public:

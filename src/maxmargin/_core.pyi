@@ -596,6 +596,11 @@ def fill_symmetric(function: KernelFunction, products: Annotated[NDArray[numpy.f
     A tile of inner products on or right of the diagonal becomes kernel values, mirrored.
     """
 
+def copy_block(from_: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu', writable=False)], places: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], to: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')]) -> None:
+    """
+    to[i, j] = from_[places[i], places[j]]; places ascend, and both may share their memory if their rows lie equally far apart
+    """
+
 def kernel_from_distances(function: KernelFunction, D: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu', writable=False)], K: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')], pool: Pool) -> None: ...
 
 def nearest_columns(distances: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu', writable=False)], first: int, nearest: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], pool: Pool) -> None: ...
@@ -737,10 +742,15 @@ class LossShape:
     @property
     def bend_above(self) -> float: ...
 
+@overload
 def add_kernel_sums(function: KernelFunction, products: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], row_norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], column_norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], positive: int, sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
     """
     sums[r] += sum_c beta[c] k_rc, over the positive beta, which come first, and the others
     """
+
+@overload
+def add_kernel_sums(function: KernelFunction, products: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], row_norms: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], column_norms: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], positive: int, sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+    """The same in float32."""
 
 def add_symmetric_sums(function: KernelFunction, products: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], row: int, column: int, norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], positive: int, sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
     """

@@ -64,7 +64,7 @@ def test_many_support_vectors_are_left_to_steps_over_all_points():
         started = chunking.chunking_of(of, 5.0, Settings(**options), POOL, small_solve)
         return started is None or started.start() is None
 
-    def small_solve(of, settings, beta, r):
+    def small_solve(of, settings, start):
         return solve(of, 5.0, settings, POOL)
 
     assert not no_start(FEW)
@@ -79,10 +79,11 @@ def test_an_interrupt_between_two_subsets_keeps_what_was_found():
     pool = _core.Pool(1, stop)
     of = problem()
 
-    def solve_then_stop(small, settings, beta, r):
-        rounds.append(len(beta))
+    def solve_then_stop(small, settings, start):
+        rounds.append(start)
         if len(rounds) == 3:
             stop.interrupt()
+        beta = None if start is None else start.beta
         return solve(small, 5.0, settings, POOL, beta0=beta)
 
     started = chunking.chunking_of(of, 5.0, Settings(stop=stop), pool, solve_then_stop)

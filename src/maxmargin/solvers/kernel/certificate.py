@@ -178,24 +178,31 @@ def _fresh_residuals(path: RegularisationPath, pool: _core.Pool) -> tuple[np.nda
     """Sets ``r = y - f`` of the points that take part. How exact each f is, and which of them are
     from float64 values."""
     source, beta = path.problem.source, path.beta
-    exact = source.exact
-    sizes = np.sqrt(np.maximum(exact.diagonal, 0.0))
-    if source.drift_known:
+    others, e = (path.c != 0) & (beta == 0), np.zeros(len(beta))
+    if path.error is not None and path.fresh_at == path.core.iterations:
+        e[:] = path.error
+        unsure = others & (path.y * (path.y - path.r) <= 1.0 + e)
+    elif source.drift_known:
         if path.fresh_at is None:
             path.refresh(pool)
-        # What float32 hides, what steps since then have rounded off, what float32 cannot hold.
-        drift = ROUNDING * (path.core.iterations - (path.fresh_at or 0))
-        reach = exact.search_error * np.abs(beta) + drift * np.abs(path.c)
-        e = float(reach @ sizes) * sizes + float(np.abs(beta).sum()) * float(
-            np.finfo(np.float32).tiny
-        )
-        unsure = (path.c != 0) & (beta == 0) & (1.0 - np.sign(path.c) * path.r <= 1.0 + e)
+        e[:] = _float32_errors(path)
+        unsure = others & (path.y * (path.y - path.r) <= 1.0 + e)
     else:
-        e = np.zeros(len(beta))
-        unsure = (path.c != 0) & (beta == 0)
+        unsure = others
     _set_exact(path, pool, np.flatnonzero(unsure), e)
     path.fresh_at = None  # some are in float64 now, some are not
     return e, unsure | (beta != 0)
+
+
+def _float32_errors(path: RegularisationPath) -> np.ndarray:
+    """What residuals from float32 rows err by: what these hide, what steps since they were computed
+    have rounded off, what float32 cannot hold, and what a start brought along."""
+    exact, beta = path.problem.source.exact, path.beta
+    sizes = np.sqrt(np.maximum(exact.diagonal, 0.0))
+    drift = ROUNDING * (path.core.iterations - (path.fresh_at or 0))
+    reach = exact.search_error * np.abs(beta) + drift * np.abs(path.c)
+    e = float(reach @ sizes) * sizes + float(np.abs(beta).sum()) * float(np.finfo(np.float32).tiny)
+    return e if path.error is None else e + path.error
 
 
 def _set_exact(

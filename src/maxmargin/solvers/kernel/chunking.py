@@ -8,7 +8,8 @@
 (B. Boser, I. Guyon, V. Vapnik 1992; V. Vapnik 1982.) A step on A costs a sweep over A, not over all
 points, and no kernel row of all points is needed. The a of a subset, 0 elsewhere, is feasible for
 the whole problem and its dual value only rises; what the other points still lose is added to P.
-Where the first subset has many support vectors there is no such start.
+Where the first subset has many support vectors there is no such start. f at the other points is
+summed in float32, with what it errs by: whoever judges the answer looks again where that matters.
 """
 
 from __future__ import annotations
@@ -21,16 +22,17 @@ import numpy as np
 
 from maxmargin import _core
 from maxmargin.problem import Settings
-from maxmargin.solvers.kernel.gram import empty_matrix, matrix_bytes
 from maxmargin.solvers.kernel.path import BinaryProblem
+from maxmargin.solvers.kernel.single import SingleSums
 from maxmargin.solvers.kernel.sources import CachedSource, PartialSource
+from maxmargin.solvers.kernel.subset_gram import SubsetGram
 
 if TYPE_CHECKING:
     from maxmargin.solvers.kernel.two_variable import KernelSolution
 
 LEAST_POINTS = 8192  # of a problem; fewer are swept over quickly
 FIRST = 2048  # points to begin with
-GROWTH = 4  # of the points that are looked at, from one level to the next
+GROWTH = 8  # of the points that are looked at, from one level to the next
 FEW = 0.4  # share of support vectors among the first points that is few
 MOST = 0.25  # share of the points that a subset may have
 ROUNDS = 40
@@ -41,16 +43,19 @@ MANY = 2  # times the support vectors: more points inside the margin than that w
 STEPS = 50  # per point of a subset, before a level is left as it is
 LOOSE, FINE = 10.0, 0.5  # times the tolerance: the first subsets and the last
 
-Solve = Callable[[BinaryProblem, Settings, np.ndarray, np.ndarray], "KernelSolution"]
-
 
 @dataclass(frozen=True)
 class Start:
-    """A feasible beta, the residuals of all points, and the steps that were taken for it."""
+    """A feasible beta, the residuals of all points, what they err by beyond the support vectors,
+    and the steps that were taken for it."""
 
     beta: np.ndarray
     r: np.ndarray
-    steps: int
+    e: np.ndarray
+    steps: int = 0
+
+
+Solve = Callable[[BinaryProblem, Settings, Start | None], "KernelSolution"]
 
 
 def chunking_of(
@@ -83,9 +88,8 @@ class Chunking:
     ) -> None:
         self.problem, self.part, self.C, self.settings = problem, part, C, settings
         self.pool, self.solve = pool, solve
-        self.exact = source.exact
-        self.beta, self.f = np.zeros(source.n), np.zeros(source.n)
-        self.memory = np.empty(0, dtype=np.float32)  # of the largest Gram matrix so far
+        self.gram, self.sums = SubsetGram(source.exact, pool), SingleSums(source.exact)
+        self.beta, self.f, self.e = (np.zeros(source.n) for _ in range(3))
         self.steps = 0
 
     def start(self) -> Start | None:
@@ -99,15 +103,16 @@ class Chunking:
         if np.count_nonzero(self.beta) > FEW * FIRST:
             return None
         for _ in range(ROUNDS):
-            lost, last = self.look_at(near, subset), len(seen) == len(order)
+            lost, last = self.gap_check(near, subset), len(seen) == len(order)
             enough = (0.8 * fine if last else loose) * primal
-            if len(near) < len(seen) and lost <= enough and (tol == fine or not last):
-                lost, near = self.look_at(seen, subset), seen
-            if not last and lost <= enough:
-                seen = order[: GROWTH * len(seen)]
-                lost, near = self.look_at(seen, subset), seen
-            if len(near) == len(order) and lost <= 0.8 * fine * primal and tol == fine:
-                return Start(self.beta, self.problem.y - self.f, self.steps)
+            if lost <= enough and not last:
+                near = seen = order[: GROWTH * len(seen)]
+                lost = self.gap_check(seen, subset)
+            elif lost <= enough and tol == fine:
+                if len(near) < len(seen):
+                    lost, near = self.gap_check(seen, subset), seen
+                if lost <= enough:
+                    return self.found()
             following = self.next_subset(near)
             if len(following) > MOST * len(order):
                 break
@@ -116,34 +121,32 @@ class Chunking:
             subset, primal = following, self.solve_on(following, tol)
         if len(seen) < len(order):  # many support vectors after all
             return None
-        self.look_at(order, subset)
-        return Start(self.beta, self.problem.y - self.f, self.steps)
+        self.gap_check(order, subset)
+        return self.found()
+
+    def found(self) -> Start:
+        return Start(self.beta, self.problem.y - self.f, self.e, self.steps)
 
     def solve_on(self, subset: np.ndarray, tol: float) -> float:
         """Sets beta to the solution on the subset, and 0 elsewhere; its objective."""
-        exact = self.exact
-        if 4 * len(self.memory) < matrix_bytes(len(subset)):
-            self.memory = np.empty(matrix_bytes(len(subset)) // 4, dtype=np.float32)
-        K = empty_matrix(len(subset), self.memory)
-        rows = PartialSource(exact.points.X[subset], exact.kernel, self.pool, K)
-        if 2 * np.count_nonzero(self.beta[subset]) >= rows.fill_at:  # most will be asked for again
-            rows.fill(self.pool)
+        used = int(np.count_nonzero(self.beta[subset]))
+        subset, rows = self.gram.of(subset, used)
         small = BinaryProblem(rows, self.problem.y[subset], self.problem.s[subset])
         limits = replace(self.settings, tol=tol, callback=None, max_iter=STEPS * len(subset))
         # All support vectors are in the subset, and f was computed there: no kernel row is needed.
-        found = self.solve(small, limits, self.beta[subset], small.y - self.f[subset])
+        start = Start(self.beta[subset], small.y - self.f[subset], self.e[subset])
+        found = self.solve(small, limits, start if used else None)
         self.beta = np.zeros(len(self.beta))
         self.beta[subset] = found.beta
-        self.f[subset] = found.f
+        self.f[subset], self.e[subset] = found.f, 0.0  # of what has a coefficient, in float64
         self.steps += found.certificate.n_iter
         return found.certificate.primal
 
-    def look_at(self, seen: np.ndarray, subset: np.ndarray) -> float:
+    def gap_check(self, seen: np.ndarray, subset: np.ndarray) -> float:
         """f at the points seen, and what those outside the subset lose."""
         used = np.flatnonzero(self.beta)
         others = np.setdiff1d(seen, used, assume_unique=True)
-        rows = np.concatenate([used, others])
-        self.f[rows], _ = self.exact.combine(rows, used, self.beta[used], self.pool)
+        self.f[others], self.e[others] = self.sums.at(others, used, self.beta[used], self.pool)
         outside = np.setdiff1d(seen, subset, assume_unique=True)
         y, s = self.problem.y[outside], self.problem.s[outside]
         return self.C * float(s @ np.maximum(1.0 - y * self.f[outside], 0.0))

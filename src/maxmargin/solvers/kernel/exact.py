@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -126,18 +127,41 @@ class NamedValues:
         self, rows: np.ndarray, columns: np.ndarray, beta: np.ndarray, pool: _core.Pool
     ) -> tuple[np.ndarray, np.ndarray]:
         """The columns must be the first of the rows: of their own block half is computed."""
-        m = len(columns)
-        order = np.argsort(beta <= 0, kind="stable")  # positive ones first
-        support = _Support(self.points.taken(columns[order]), beta[order], int((beta > 0).sum()))
+        m, (order, support) = len(columns), self._support(columns, beta)
         sums = np.empty((len(rows), 2))  # over positive coefficients, and over the others
         sums[order] = self._own_sums(support, self.diagonal[columns[order]], pool).T
         sums[m:] = self._other_sums(rows[m:], support, pool)
+        return sums[:, 0] + sums[:, 1], self._errors(sums, rows, columns, beta)
+
+    def at_others(
+        self, rows: np.ndarray, columns: np.ndarray, beta: np.ndarray, pool: _core.Pool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The same where no row is among the columns."""
+        sums = self._other_sums(rows, self._support(columns, beta)[1], pool)
+        return sums[:, 0] + sums[:, 1], self._errors(sums, rows, columns, beta)
+
+    def _support(self, columns: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, _Support]:
+        order = np.argsort(beta <= 0, kind="stable")  # positive ones first
+        points = self.points.taken(columns[order])
+        return order, _Support(points, beta[order], int((beta > 0).sum()))
+
+    def _errors(
+        self, sums: np.ndarray, rows: np.ndarray, columns: np.ndarray, beta: np.ndarray
+    ) -> np.ndarray:
         reach = sums[:, 0] - sums[:, 1]
         if not self.kernel.of_distance:
             sizes = np.sqrt(self.diagonal)
             reach = sizes[rows] * float(np.abs(beta) @ sizes[columns])
+        m = len(columns)
         error = EPSILON * (4 + 0.5 * math.sqrt(m)) + self._value_error(self.by_differences)
-        return sums[:, 0] + sums[:, 1], error * reach
+        return np.asarray(error * reach)
+
+    def taken(self, rows: np.ndarray) -> NamedValues:
+        """The same of some of the points."""
+        some = copy(self)
+        some.points, some.n = self.points.taken(rows), len(rows)
+        some.diagonal = self.diagonal[rows]
+        return some
 
     def _own_sums(self, support: _Support, diagonal: np.ndarray, pool: _core.Pool) -> np.ndarray:
         """Of the support vectors among themselves, one row for each sign of the coefficients."""

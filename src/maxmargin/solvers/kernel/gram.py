@@ -189,16 +189,21 @@ def tiles(n: int, size: int = TILE, start: int = 0) -> Iterator[tuple[int, int]]
 
 
 def upper_tiles(
-    points: Points, band: tuple[int, int], part: Callable[[int, int], Any], height: int
+    points: Points,
+    band: tuple[int, int],
+    part: Callable[[int, int], Any],
+    height: int,
+    start: int = 0,
 ) -> Iterator[tuple[int, int, Any, Any]]:
     """Tiles of a band of rows that cover the diagonal and what is right of it.
 
     Each with the place of its first row and of its first column; the first tile begins on the
-    diagonal. `part` gives rows begin to end, `height` is how many rows a tile has.
+    diagonal, or at the column `start` where that is further right. `part` gives rows begin to end,
+    `height` is how many rows a tile has.
     """
     begin, end = band
     left = part(begin, end)
-    for column, last in tiles(points.n, TILE, begin):
+    for column, last in tiles(points.n, TILE, max(begin, start)):
         right = left if column == begin else part(column, last)
         for first, stop in tiles(end - begin, height):
             ahead = first if column == begin else 0
@@ -222,19 +227,26 @@ def matrix_bytes(n: int) -> int:
 
 
 def fill(
-    points: Points, function: _core.KernelFunction, K: np.ndarray, pool: _core.Pool
+    points: Points,
+    function: _core.KernelFunction,
+    K: np.ndarray,
+    pool: _core.Pool,
+    known: int = 0,
 ) -> np.ndarray:
-    """``K_ij = k(x_i, x_j)`` in float32, in the memory given."""
+    """``K_ij = k(x_i, x_j)`` in float32, in the memory given; of the first `known` points the
+    values among themselves are there already."""
+    if known == points.n:
+        return K
     part = points.held() or points.tile
 
     def fill_band(band: tuple[int, int]) -> None:
         alone = _core.Pool(1)
         products = Products(min(BAND, points.n), min(TILE, points.n), alone)
-        for row, column, left, right in upper_tiles(points, band, part, BAND):
+        for row, column, left, right in upper_tiles(points, band, part, BAND, known):
             G = products(left, right)
             _core.fill_symmetric(function, G, row, column, points.squared_norms, K, alone)
 
-    in_threads(fill_band, list(tiles(points.n, TILE)), pool)
+    in_threads(fill_band, [*tiles(known, TILE), *tiles(points.n, TILE, known)], pool)
     return K
 
 

@@ -127,6 +127,7 @@ class RegularisationPath:
         self.c = np.zeros(self.rows.n)
         self.C: float | None = None
         self.fresh_at: int | None = None  # iterations when the residuals were computed afresh
+        self.error: np.ndarray | None = None  # of those of a start that is not from these rows
         self.core = _core.TwoVariable(
             self.rows,
             self.ranges,
@@ -190,10 +191,12 @@ class RegularisationPath:
         self.refresh(self.pool)
         self.core.begin()
 
-    def start_from(self, C: float, beta: np.ndarray, r: np.ndarray) -> None:
-        """Starts from a beta inside the box whose residuals are known."""
+    def start_from(
+        self, C: float, beta: np.ndarray, r: np.ndarray, error: np.ndarray | None = None
+    ) -> None:
+        """Starts from a beta inside the box whose residuals are known, up to an error if given."""
         self.keep(C, beta)
-        self.r[:] = r
+        self.r[:], self.error = r, error
         self.fresh_at = self.core.iterations
         self.core.begin()
 
@@ -208,7 +211,7 @@ class RegularisationPath:
 
     def refresh(self, pool: _core.Pool) -> None:
         """Computes the residuals afresh, as exactly as the rows are."""
-        self.r[:] = self.y - self.problem.source.combine(self.beta, pool)
+        self.r[:], self.error = self.y - self.problem.source.combine(self.beta, pool), None
         self.fresh_at = self.core.iterations
 
     def keep(self, C: float, beta: np.ndarray) -> None:

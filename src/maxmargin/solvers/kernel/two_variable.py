@@ -51,7 +51,7 @@ from maxmargin.solvers.kernel.certificate import (
     KernelCertificate,
     bounds_of,
 )
-from maxmargin.solvers.kernel.chunking import chunking_of
+from maxmargin.solvers.kernel.chunking import Start, chunking_of
 from maxmargin.solvers.kernel.newton import solve_box
 from maxmargin.solvers.kernel.path import NO_LIMIT, BinaryProblem, Method, RegularisationPath
 from maxmargin.solvers.kernel.sources import FIRST_SLICE, CachedSource, PartialSource
@@ -86,12 +86,13 @@ def solve(
     *,
     beta0: np.ndarray | None = None,
     r0: np.ndarray | None = None,
+    e0: np.ndarray | None = None,
     owns_stop: bool = True,
 ) -> KernelSolution:
     """Solves one problem until the rule of the method holds in float64.
 
     `beta0` is a start: the solution of a neighbouring problem, inside the box if its residuals `r0`
-    are given too.
+    are given too; `e0` is what these err by where they are not from rows of the problem.
     """
     path = RegularisationPath(
         problem, method or Method(), pool, settings.stop, owns_stop, settings.seed
@@ -103,7 +104,7 @@ def solve(
         elif r0 is None:
             path.start_at(C, beta0)
         else:
-            path.start_from(C, beta0, r0)
+            path.start_from(C, beta0, r0, e0)
         descent.descend()
     except _core.Stopped:
         descent.run.stopped()
@@ -146,13 +147,11 @@ class Descent:
         path = self.path
 
         def solve_small(
-            problem: BinaryProblem, settings: Settings, beta0: np.ndarray, r0: np.ndarray
+            problem: BinaryProblem, settings: Settings, start: Start | None
         ) -> KernelSolution:
-            begin = (beta0, r0) if np.any(beta0) else (None, None)
+            known = {} if start is None else {"beta0": start.beta, "r0": start.r, "e0": start.e}
             pool, method, owns = path.pool, path.method, path.owns_stop
-            return solve(
-                problem, C, settings, pool, method, beta0=begin[0], r0=begin[1], owns_stop=owns
-            )
+            return solve(problem, C, settings, pool, method, owns_stop=owns, **known)
 
         chunking = None
         if path.method.cold == "auto":
@@ -166,7 +165,7 @@ class Descent:
         if found is None:
             path.start(C)
         else:
-            path.start_from(C, found.beta, found.r)
+            path.start_from(C, found.beta, found.r, found.e)
             self.earlier_steps = found.steps
 
     def descend(self) -> None:
