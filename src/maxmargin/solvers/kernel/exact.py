@@ -53,9 +53,10 @@ class GivenValues:
         return rows if self.order is None else self.order[rows]
 
     def block(self, rows: np.ndarray) -> np.ndarray:
-        return self._between(rows, rows)
+        return self.between(rows, rows)
 
-    def _between(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    def between(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Values of rows with columns."""
         return np.asarray(self.K[np.ix_(self._places(rows), self._places(columns))], np.float64)
 
     def combine(
@@ -65,7 +66,7 @@ class GivenValues:
 
         def combine_some(part: tuple[int, int]) -> None:
             begin, end = part
-            values = self._between(rows[begin:end], columns)
+            values = self.between(rows[begin:end], columns)
             f[begin:end] = values @ beta
             reach[begin:end] = np.abs(values, out=values) @ np.abs(beta)
 

@@ -11,7 +11,7 @@ can resolve. Each takes n^3 / 3 operations.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.linalg
@@ -22,9 +22,24 @@ MOST_STEPS = 120
 PATIENCE = 25  # steps without a smaller gap
 TO_THE_WALL = 0.995  # share of the way to the nearest bound that a step goes at most
 
+Solve = Callable[[np.ndarray], np.ndarray]
+
+
+class Factored(Protocol):
+    """A matrix that is kept as a product, and solves with itself and a diagonal added."""
+
+    def __matmul__(self, a: np.ndarray) -> np.ndarray: ...
+
+    def diagonal(self) -> np.ndarray: ...
+
+    def solver(self, diagonal: np.ndarray) -> Solve | None: ...
+
+
+Matrix = np.ndarray | Factored
+
 
 def solve_box(
-    Q: np.ndarray,
+    Q: Matrix,
     q: np.ndarray,
     u: np.ndarray,
     tol: float,
@@ -55,9 +70,9 @@ def solve_box(
     return _at_bounds(Q, q, u, best, least + max(tol, rounding) * primal), steps
 
 
-def _start(Q: np.ndarray, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...]:
+def _start(Q: Matrix, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...]:
     """An inner point that satisfies ``Q a - q = z - w``."""
-    size = float(np.abs(q).max()) / max(float(np.diagonal(Q).mean()), 1e-300)
+    size = float(np.abs(q).max()) / max(float(Q.diagonal().mean()), 1e-300)
     a = np.minimum(0.5 * u, max(size, 1e-300))
     g = q - Q @ a
     rest = max(float(np.abs(g).mean()), 1e-3)
@@ -65,20 +80,15 @@ def _start(Q: np.ndarray, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...
 
 
 def _direction(
-    Q: np.ndarray, a: np.ndarray, s: np.ndarray, z: np.ndarray, w: np.ndarray, residual: np.ndarray
+    Q: Matrix, a: np.ndarray, s: np.ndarray, z: np.ndarray, w: np.ndarray, residual: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float] | None:
     """Mehrotra's predictor and corrector; None where no factor can be had."""
-    factor = factor_of(Q, z / a + w / s)
-    if factor is None:
+    solver = solver_of(Q, z / a + w / s)
+    if solver is None:
         return None
 
     def solve(mu: float, first: Any, second: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        with OneBlasThread()():
-            da = scipy.linalg.cho_solve(
-                factor,
-                -residual + (mu - first) / a - z - (mu - second) / s + w,
-                check_finite=False,
-            )
+        da = solver(-residual + (mu - first) / a - z - (mu - second) / s + w)
         dz = (mu - first - z * da) / a - z
         dw = (mu - second + w * da) / s - w
         return da, dz, dw
@@ -90,6 +100,21 @@ def _direction(
     centring = mu * min(max(foreseen / mu, 0.0), 1.0) ** 3
     da, dz, dw = solve(centring, da * dz, -da * dw)
     return da, dz, dw, step_length(a, s, z, w, da, dz, dw)
+
+
+def solver_of(Q: Matrix, diagonal: np.ndarray) -> Solve | None:
+    """Solves with ``Q + diag(diagonal)``; None where no factor can be had."""
+    if not isinstance(Q, np.ndarray):
+        return Q.solver(diagonal)
+    factor = factor_of(Q, diagonal)
+    if factor is None:
+        return None
+
+    def solve(right: np.ndarray) -> np.ndarray:
+        with OneBlasThread()():
+            return np.asarray(scipy.linalg.cho_solve(factor, right, check_finite=False))
+
+    return solve
 
 
 def factor_of(Q: np.ndarray, diagonal: np.ndarray) -> tuple[np.ndarray, bool] | None:
@@ -146,7 +171,7 @@ def _bounds(q: np.ndarray, u: np.ndarray, a: np.ndarray, Qa: np.ndarray) -> tupl
 
 
 def _at_bounds(
-    Q: np.ndarray, q: np.ndarray, u: np.ndarray, a: np.ndarray, allowed: float
+    Q: Matrix, q: np.ndarray, u: np.ndarray, a: np.ndarray, allowed: float
 ) -> np.ndarray:
     """Variables that the method keeps a hair inside their bounds are put there.
 

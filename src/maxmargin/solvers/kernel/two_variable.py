@@ -52,6 +52,7 @@ from maxmargin.solvers.kernel.certificate import (
     bounds_of,
 )
 from maxmargin.solvers.kernel.chunking import Start, chunking_of
+from maxmargin.solvers.kernel.low_rank import LowRankSolver
 from maxmargin.solvers.kernel.newton import solve_box
 from maxmargin.solvers.kernel.path import NO_LIMIT, BinaryProblem, Method, RegularisationPath
 from maxmargin.solvers.kernel.sources import FIRST_SLICE, CachedSource, PartialSource
@@ -137,6 +138,7 @@ class Descent:
         self.patience = 20_000 + int(0.65 * n * n) if n <= NEWTON_ROWS else 40 * n
         self.gap_at_patience = math.inf
         self.subsets: Subsets | None = None
+        self.low_rank: LowRankSolver | None = None
 
     @property
     def iterations(self) -> int:
@@ -184,7 +186,7 @@ class Descent:
                 judged = gap
                 self.path.core.begin()
             self.fill_matrix_if_cheaper(steps)
-            if self.slow(primal, dual) and self.solved_on_subsets():
+            if self.slow(primal, dual) and self.solved_otherwise():
                 return self.run.end(Status.OPTIMAL)
             if self.crawls(primal - dual):
                 return self.newton()
@@ -224,7 +226,7 @@ class Descent:
         return self.bounds
 
     def slow(self, primal: float, dual: float) -> bool:
-        """Whether so many steps left so much of the gap that subsets should be tried: the steps
+        """Whether so many steps left so much of the gap that others should be tried: the steps
         still needed would be many times as many even if the gap fell as 1 / steps, or it falls more
         slowly than that."""
         gap, n = primal - dual, self.path.problem.source.n
@@ -233,11 +235,12 @@ class Descent:
         far = gap > FAR * self.settings.tol * primal
         return far or SHRINK * self.gap_at_patience < gap < math.inf
 
-    def solved_on_subsets(self) -> bool:
-        """Whether that ended the run; steps go on from where they were if not."""
-        if self.subsets is None:
-            self.subsets = Subsets(self)
-        if self.subsets.go_on():
+    def solved_otherwise(self) -> bool:
+        """Whether a Gram matrix of low rank or subsets of the points ended the run; steps go on
+        from where they were, or from a better place, if not."""
+        if self.subsets is None or self.low_rank is None:
+            self.subsets, self.low_rank = Subsets(self), LowRankSolver(self)
+        if self.low_rank.go_on() or self.subsets.go_on():
             return True
         self.judge()
         self.path.core.begin()
@@ -287,9 +290,10 @@ class Descent:
         gain[(path.beta != 0) & (path.beta != path.c)] += float(gain.max())  # inner points first
         return np.sort(used[np.argsort(-gain[used], kind="stable")[:NEWTON_ROWS]])
 
-    def improved(self, rows: np.ndarray, share: float = 1.0) -> np.ndarray:
+    def improved(self, rows: np.ndarray, share: float = 1.0, rounding: float = 1.0) -> np.ndarray:
         """beta with the variables of these rows at their optimum, and all others as they are. With
-        a small share of the usual tolerance it is known which of them are at their bounds."""
+        a small share of the usual tolerance it is known which of them are at their bounds; putting
+        them there may cost the other share."""
         path, exact = self.path, self.path.problem.source.exact
         sign = np.sign(path.c[rows])
         Q = exact.block(rows)
@@ -299,7 +303,8 @@ class Descent:
         f, _ = exact.combine(np.append(others, rows), others, path.beta[others], self.pool)
         q = 1.0 - sign * f[len(others) :]
         u, tol = np.abs(path.c[rows]), 0.1 * self.settings.tol
-        a, steps = solve_box(Q, q, u, share * tol, self.run.raise_if_stopped, rounding=tol)
+        check = self.run.raise_if_stopped
+        a, steps = solve_box(Q, q, u, share * tol, check, rounding=rounding * tol)
         self.newton_steps += steps
         beta = path.beta.copy()
         beta[rows] = sign * a
