@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -219,7 +220,7 @@ def with_scale(problem: Problem) -> Problem:
 
 
 REHLINE = {
-    "squared_hinge": {"name": "sSVM"},
+    "squared_hinge": {"name": "squared SVM"},
     "epsilon_insensitive": {"name": "SVR", "epsilon": EPSILON},
     "quantile": {"name": "QR", "qt": QUANTILE},
     "huber": {"name": "huber"},
@@ -346,7 +347,7 @@ def parse() -> argparse.Namespace:
 def main() -> None:
     given = parse()
     names = options.set_names(given) if given.sets else [data.name for data in DRAWN]
-    rows, choices = [], []
+    rows, choices, measured = [], [], []
     for name in names:
         X, y = options.load(name, given)
         for loss in given.losses.split(","):
@@ -356,8 +357,9 @@ def main() -> None:
                 seconds = measure(with_scale(problem) if loss == "huber" else problem, given)
                 rows.append(line(name, X, loss, C, seconds))
                 choices.append(choice(seconds))
+                measured.append((loss, seconds))
                 print("  ".join(map(str, rows[-1])), flush=True)
-    report(rows, choices, given)
+    report(rows, choices, measured, given)
 
 
 def choice(seconds: dict[str, float]) -> float:
@@ -373,13 +375,37 @@ def line(name: str, X: sp.csr_matrix, loss: str, C: float, seconds: dict[str, fl
     return [f"{ratio:.2f}", name, f"{X.shape[0]} x {X.shape[1]}", loss, f"{C:g}", best, each]
 
 
-def report(rows: list[list], choices: list[float], given: argparse.Namespace) -> None:
+def by_peer(measured: list[tuple[str, dict[str, float]]]) -> str:
+    """For each loss and peer: how much longer it takes in the mean, and how often it wins."""
+    ratios: dict[tuple[str, str], list[float]] = {}
+    for loss, seconds in measured:
+        for peer, its in seconds.items():
+            if not peer.startswith("our"):
+                ratios.setdefault((loss, peer), []).append(its / seconds["our auto"])
+    rows = []
+    for (loss, peer), found in ratios.items():
+        reached = [ratio for ratio in found if math.isfinite(ratio)]
+        mean = f"{math.exp(np.mean(np.log(reached))):.2f}" if reached else ""
+        rows.append([loss, peer, mean, len(found), sum(r < 1 for r in found)])
+        rows[-1].append(len(found) - len(reached))
+    head = ["loss", "peer", "its time / ours (geometric mean)", "pairs", "we lose", "not reached"]
+    return table(head, rows)
+
+
+def report(
+    rows: list[list],
+    choices: list[float],
+    measured: list[tuple[str, dict[str, float]]],
+    given: argparse.Namespace,
+) -> None:
     order = sorted(rows, key=lambda row: float(row[0]))
     ratios = [float(row[0]) for row in rows if math.isfinite(float(row[0]))]
     header = ["best peer / auto", "set", "rows x features", "loss", "C", "best peer", "CPU ms"]
     mean = math.exp(np.mean(np.log(ratios))) if ratios else math.nan
     text = (
-        f"# Every loss against its peers\n\n{table(header, order)}\n\n"
+        f"# Every loss against its peers\n\n`python -m benchmarks.losses {' '.join(sys.argv[1:])}`"
+        f"\n\n{by_peer(measured)}\n\nNot reached: not within {given.near:g} of the lowest P before "
+        f"a fit took {given.cap:g} s; not in the means.\n\n{table(header, order)}\n\n"
         f"Geometric mean of best peer / auto: {mean:.2f} over {len(ratios)} pairs, "
         f"{sum(r < 1 for r in ratios)} of them lost. "
         f"`auto` within 1.15x of the best of ours: {sum(c <= 1.15 for c in choices)} of "
