@@ -264,11 +264,16 @@ def sources_along(
 
 
 def source_of(
-    X: Any, kernel: Kernel | KernelCallable | str, budget: int, pool: _core.Pool
+    X: Any,
+    kernel: Kernel | KernelCallable | str,
+    budget: int,
+    pool: _core.Pool,
+    memory: np.ndarray | None = None,
 ) -> Source:
     """Rows of the whole matrix if it fits the budget, else a cache of rows.
 
-    `kernel` is a Kernel, a function of two arrays of rows, or "precomputed" (X is the matrix).
+    `kernel` is a Kernel, a function of two arrays of rows, or "precomputed" (X is the matrix). A
+    matrix made from X is in the memory given, if there is one.
     """
     n = X.shape[0]
     if isinstance(kernel, str):
@@ -285,4 +290,4 @@ def source_of(
         return MatrixSource(given_matrix(values, pool), exact=GivenValues(values))
     if not fits:
         return CachedSource(X, kernel, budget, pool)
-    return PartialSource(X, kernel, pool)
+    return PartialSource(X, kernel, pool, empty_matrix(n, memory))
