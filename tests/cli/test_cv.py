@@ -1,8 +1,11 @@
 import os
+import signal
+from dataclasses import replace
 
 import pytest
 
 from maxmargin.models import load_model
+from maxmargin.solvers.table import SOLVERS
 
 
 def test_cv_shows_every_C_and_marks_the_best(run, folder):
@@ -183,3 +186,19 @@ def test_evaluate_reads_block_by_block_what_it_reads_at_once(run, run_json, tmp_
     run("train", str(path), model, "--kind", MACHINES[name].kind, *MACHINES[name].options)
     args = ("evaluate", str(path), model)
     assert run_json(*args, "--from-disk") == run_json(*args)
+
+
+def test_ctrl_c_as_a_fit_ends_is_not_lost(run, folder, monkeypatch):
+    """The fit had its answer, and the search went on."""
+    newton = SOLVERS["newton"]
+
+    def solve_then_interrupt(*problem):
+        solution = newton.solve(*problem)
+        signal.raise_signal(signal.SIGINT)
+        return solution
+
+    monkeypatch.setitem(SOLVERS, "newton", replace(newton, solve=solve_then_interrupt))
+    outcome = run("cv", "two.svm", "m", "--solver", "newton", "--Cs", "0.1,1", "-v", "2")
+    assert outcome.exit_code == 1
+    assert "maxmargin: interrupted; nothing was written" in outcome.stderr
+    assert not (folder / "m").exists()

@@ -71,6 +71,35 @@ def test_a_fit_that_asks_for_a_thousand_million_threads_ends(svm):
     assert LinearSVC(n_jobs=10**9).fit(X, y).predict(X).shape == y.shape
 
 
+FITS = {
+    "linear": lambda m, X, y: m.LinearSVC(n_jobs=2).fit(X, y),
+    "regression": lambda m, X, y: m.LinearSVR(n_jobs=2).fit(X, y),
+    "kernel": lambda m, X, y: m.KernelSVC(n_jobs=2).fit(X, y),
+    "kernel regression": lambda m, X, y: m.KernelSVR(n_jobs=2).fit(X, y),
+    "sparse kernel": lambda m, X, y: m.SparseKernelSVC(n_basis=3, n_jobs=2).fit(X, y),
+    "rank": lambda m, X, y: m.RankSVM(n_jobs=2).fit(X, y),
+    "ordinal": lambda m, X, y: m.OrdinalSVC(n_jobs=2).fit(X, y),
+    "measure": lambda m, X, y: m.MeasureSVC(n_jobs=2).fit(X, y),
+    "stream": lambda m, X, y: m.StreamSVC(n_jobs=2).fit(X, y),
+}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_small_fits_start_no_threads(name, svm, monkeypatch):
+    import maxmargin
+
+    asked, pool = [], _core.Pool
+
+    def noted(threads, *rest):
+        asked.append(threads)
+        return pool(threads, *rest)
+
+    monkeypatch.setattr(_core, "Pool", noted)
+    X, y = svm.blobs(100, 3)
+    FITS[name](maxmargin, X, y).predict(X)
+    assert set(asked) == {1}
+
+
 # Each allocates some megabytes around loops compiled for several processors.
 STARVED = {
     "kinks": """

@@ -1,5 +1,5 @@
-"""Disks that are full, folders that cannot be written, writers that are killed or many at once:
-one sentence and exit code 1, the old file as it was, and nothing left behind."""
+"""Writers that are killed or many at once, and programs without memory or threads: one sentence and
+exit code 1, the old file as it was, and nothing left behind."""
 
 import os
 import resource
@@ -68,28 +68,9 @@ OUT = {"convert": "out.csv", "store": "out.arrow", "export": "out.liblinear"}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_full_disk_keeps_the_old_file_and_leaves_nothing(folder, command):
-    out = folder / OUT.get(command, "out")
-    out.write_bytes(b"old")
-    before = sorted(os.listdir())
-    full = {"limit": resource.RLIMIT_FSIZE, "amount": 8}
-    said = sentence(program(*COMMANDS[command], out, "--force", **full))
-    assert f"{out}: cannot be written: File too large" in said
-    assert out.read_bytes() == b"old"
-    assert sorted(os.listdir()) == before
-
-
-@pytest.mark.parametrize("command", COMMANDS)
 def test_a_place_below_a_file_is_no_folder(folder, command):
     out = f"rows.svm/{OUT.get(command, 'out')}"
     assert "rows.svm" in sentence(program(*COMMANDS[command], out))
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_without_permission_is_named_before_the_work(folder):
-    (folder / "closed").mkdir(mode=0o555)
-    said = sentence(program("train", "missing.svm", "closed/out"))
-    assert "cannot write to the folder" in said
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
@@ -229,11 +210,12 @@ def test_a_program_that_cannot_start_says_why(raised, said, tmp_path, monkeypatc
     assert said in sentence(program("--version"))
 
 
-def test_no_memory_for_the_commands_themselves_is_a_sentence():
+@pytest.mark.parametrize(
+    "raised", ["MemoryError", "ImportError('x.so: failed to map segment from shared object')"]
+)
+def test_no_memory_for_the_commands_themselves_is_a_sentence(raised):
     code = (
-        "from maxmargin.cli import main\n"
-        "def app(**_): raise MemoryError\n"
-        "main.app = app\nmain.main()"
+        f"from maxmargin.cli import main\ndef app(**_): raise {raised}\nmain.app = app\nmain.main()"
     )
     assert "not enough memory" in sentence(
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)

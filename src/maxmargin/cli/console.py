@@ -17,6 +17,9 @@ _VISIBLE = {
 } | {0xDC00 + byte: f"\\x{byte:02x}" for byte in range(0x80, 0x100)}
 
 
+NOT_LOADED = "failed to map segment"  # as the loader of libraries says that memory is short
+
+
 def printable(text: str) -> str:
     """Text that cannot command a terminal."""
     return text.translate(_VISIBLE)
@@ -32,7 +35,7 @@ def print_error(error: object) -> None:
     """One sentence on stderr about what went wrong."""
     if isinstance(error, OSError) and error.strerror:
         error = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    elif isinstance(error, MemoryError):
+    elif isinstance(error, MemoryError) or NOT_LOADED in str(error):
         why = f" ({error})" if str(error) else ""
         error = (
             f"there is not enough memory for this{why}: use fewer rows, read them piece by piece "

@@ -122,7 +122,8 @@ def main() -> None:
         app(prog_name="maxmargin")
     except SystemExit as end:
         code = end.code
-    except (OSError, MemoryError) as error:  # of --help and --version, which are no commands
+    # Before there is a command: of --help, --version, and of what reads options.
+    except (OSError, ImportError, MemoryError) as error:
         print_error(error)
         code = 1
     sys.exit(close_stdout(code if isinstance(code, int) else 0))

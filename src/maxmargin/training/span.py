@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from maxmargin import _core
-from maxmargin.data.cpus import granted_cpus
+from maxmargin.data.arrays import useful_threads
 from maxmargin.losses.base import Loss
 from maxmargin.parameters import (
     Options,
@@ -170,7 +170,9 @@ def pursue(
     # What overflows in a search ends in a certificate that says so.
     ignored, one_thread = np.errstate(all="ignore"), OneBlasThread()()
     with interruptible(options.max_time) as stop, ignored, one_thread:
-        pool = _core.Pool(options.threads or granted_cpus(), stop)
+        # Bounds look at kernel values between all rows.
+        threads = useful_threads(options.threads, X.shape[0] * max(X.shape))
+        pool = _core.Pool(threads, stop)
         settings = options.settings(stop)
         losses = make_losses(pool)
         subspace = Subspace(X, kernel, sizes[-1], pool)
