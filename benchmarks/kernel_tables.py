@@ -66,7 +66,7 @@ HEADS = {
     ),
     "torchkm": (
         "Fifty values of C in ten folds, on the data of TorchKM's second table",
-        "By `python -m benchmarks.torchkm_table2 --sizes 10000,1000`, two threads, the last fit "
+        "By `python -m benchmarks.torchkm_table2`, two threads, the last fit "
         "included; published: TorchKM's own figure, on a GPU (L40S).",
     ),
 }
