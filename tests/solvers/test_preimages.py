@@ -48,8 +48,9 @@ def test_a_pre_image_is_never_worse_than_its_start(kernel):
     for seed in range(10):
         _, _, _, r = residual(kernel, basis=2, seed=seed)
         starts = r.some_rows(6, np.random.default_rng(seed))
-        ends = ascend(r, starts, PreImageOptions(iterations=20))
+        ends, found = ascend(r, starts, PreImageOptions(iterations=20))
         before, after = r.quotients(starts), r.quotients(ends)
+        assert np.allclose(found, after, rtol=1e-3)
         assert np.all(after >= before * (1 - 1e-9))
         assert after.max() > before.max()
 

@@ -117,8 +117,8 @@ class SampledResidual(ABC):
         """f(b) and ``sum_q v_q k(b, t_q) t_q / f(b)`` of the Gaussian kernel for some b (rows)."""
 
     @abstractmethod
-    def ascend(self, b: np.ndarray, options: PreImageOptions) -> np.ndarray:
-        """Where some b (rows) lead, uphill."""
+    def ascend(self, b: np.ndarray, options: PreImageOptions) -> tuple[np.ndarray, np.ndarray]:
+        """Where some b (rows) lead, uphill, and the quotients there."""
 
     @abstractmethod
     def back(self, b: np.ndarray) -> np.ndarray:
@@ -224,7 +224,7 @@ class Residual(SampledResidual):
         _core.mean_shift(self.kernel.gamma, points, self.norms, self.v, b, f, s, self.pool)
         return f, np.divide(s, f[:, None], out=b.astype(s.dtype), where=f[:, None] != 0)
 
-    def ascend(self, b: np.ndarray, options: PreImageOptions) -> np.ndarray:
+    def ascend(self, b: np.ndarray, options: PreImageOptions) -> tuple[np.ndarray, np.ndarray]:
         ascents = fixed_points if self.kernel.name == "rbf" else gradient_ascents
         return ascents(self, b, options)
 
@@ -254,14 +254,15 @@ def pre_image(
     """The best b found, in the residual's coordinates, and its quotient."""
     starts = residual.some_rows(options.starts, random)
     best = np.argsort(-residual.quotients(starts), kind="stable")[: options.restarts]
-    ends = residual.ascend(starts[best], options)
-    quotients = residual.quotients(ends)
+    ends, quotients = residual.ascend(starts[best], options)
     winner = int(np.argmax(quotients))
     return ends[winner], float(quotients[winner])
 
 
-def fixed_points(residual: SampledResidual, b: np.ndarray, options: PreImageOptions) -> np.ndarray:
-    """Follows some b (rows) to fixed points of the Gaussian kernel; f^2 never falls."""
+def fixed_points(
+    residual: SampledResidual, b: np.ndarray, options: PreImageOptions
+) -> tuple[np.ndarray, np.ndarray]:
+    """Follows some b (rows) to fixed points of the Gaussian kernel, and f^2, which never falls."""
     f, target = residual.mean_shift(b)
     step = np.ones(len(b))
     for _ in range(options.iterations):
@@ -275,10 +276,12 @@ def fixed_points(residual: SampledResidual, b: np.ndarray, options: PreImageOpti
         step = np.where(better, 1.0, step / SHORTEN)
         if np.all(growth < options.tolerance) and np.all(better | (step < 1e-2)):
             break
-    return b
+    return b, f**2
 
 
-def gradient_ascents(residual: Residual, b: np.ndarray, options: PreImageOptions) -> np.ndarray:
+def gradient_ascents(
+    residual: Residual, b: np.ndarray, options: PreImageOptions
+) -> tuple[np.ndarray, np.ndarray]:
     """The same for polynomial kernels: L-BFGS on ``log k(b, b) - log f(b)^2``."""
     from scipy.optimize import minimize
 
@@ -307,4 +310,5 @@ def gradient_ascents(residual: Residual, b: np.ndarray, options: PreImageOptions
         )
         if found.fun < value and np.isfinite(found.x).all():
             ends[q] = found.x
-    return ends.astype(b.dtype)
+    ends = ends.astype(b.dtype)
+    return ends, residual.quotients(ends)

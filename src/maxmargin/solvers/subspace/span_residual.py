@@ -82,7 +82,7 @@ class SpanResidual(SampledResidual):
         f = weights.sum(axis=1)
         return f, np.divide(weights, f[:, None], out=b.copy(), where=f[:, None] != 0)
 
-    def ascend(self, b: np.ndarray, options: PreImageOptions) -> np.ndarray:
+    def ascend(self, b: np.ndarray, options: PreImageOptions) -> tuple[np.ndarray, np.ndarray]:
         return fixed_points(self, b, options)
 
     def back(self, b: np.ndarray) -> np.ndarray:
