@@ -7,6 +7,7 @@
 
 #include "base/check.hpp"
 #include "base/clones.hpp"
+#include "losses/pair_merge.hpp"
 
 namespace maxmargin {
 
@@ -73,7 +74,15 @@ PairLoss::PairLoss(std::size_t n, const double* target, const std::uint32_t* que
   pairs_.assign(queries, 0.0);
   weights_.assign(queries, 0.0);
   scale_.assign(queries, 1.0);
-  for (std::size_t q = 0; q < queries; ++q) add_ranks(q, target, place.data(), pool);
+  std::size_t most_merged = 0;
+  for (std::size_t q = 0; q < queries; ++q) {
+    add_ranks(q, target, place.data(), pool);
+    if (is_merged(q)) most_merged = std::max(most_merged, size(q));
+  }
+  if (most_merged > 0) {
+    merged_.resize(most_merged + 2);
+    found_.resize(most_merged + 2);
+  }
 
   batches_.push_back(0);
   for (std::size_t q = 0; q < queries; ++q)
@@ -122,6 +131,11 @@ Sweep PairLoss::sweep(std::size_t q) {
           &below_[rank_starts_[q]],
           &plus_[begin],
           &minus_[begin]};
+}
+
+// Whether a query is large and has two ranks without weights.
+bool PairLoss::is_merged(std::size_t q) const {
+  return size(q) >= kLarge && rank_starts_[q + 1] - rank_starts_[q] == 2 && weight_.empty();
 }
 
 // From counts to the subgradient and the value of items_[range]. sum_i s_i (c+_i - c-_i) = 0, so
@@ -183,7 +197,10 @@ double PairLoss::evaluate_small(std::size_t q, const double* p, double* l) {
 double PairLoss::evaluate_large(std::size_t q, const double* p, double* l, Pool& pool) {
   const std::size_t begin = starts_[q], count = size(q);
   order_rows(p, selection(q), &items_[begin], &spare_[begin], pool);
-  run_sweep(sweep(q), pool);
+  if (is_merged(q))
+    merge_two_ranks(sweep(q), {merged_.data(), found_.data()}, pool);
+  else
+    run_sweep(sweep(q), pool);
   const std::size_t parts = pieces(count);
   const double centre = items_[begin + count / 2].value;
   std::vector<double> values(parts);

@@ -47,6 +47,7 @@ class PairLoss {
   void add_ranks(std::size_t q, const double* target, const std::uint32_t* place, Pool& pool);
   Selection selection(std::size_t q) const;
   Sweep sweep(std::size_t q);
+  bool is_merged(std::size_t q) const;
   double finish(std::size_t q, Range range, double centre, double* l) const;
   double by_pairs(std::size_t q, const double* p, double* l) const;  // l may be null
   double evaluate_small(std::size_t q, const double* p, double* l);
@@ -62,6 +63,8 @@ class PairLoss {
   std::vector<std::size_t> batches_;  // small queries [batches_[t], batches_[t + 1]) make a task
   std::vector<Item> items_, spare_;   // working memory, one place a row
   std::vector<double> plus_, minus_;  // c+ and c- of each row, in the order of items_
+  std::vector<double> merged_;        // of large queries of two ranks, one at a time
+  std::vector<std::uint32_t> found_;
 };
 
 }  // namespace maxmargin

@@ -202,3 +202,28 @@ def test_the_value_of_many_pairs_is_that_of_an_evaluation():
     assert not loss.core.has_few_pairs
     assert loss.value(p) == loss.evaluate(p)[0]
     assert loss.core.value(p) == pytest.approx(loss.value(p), rel=1e-12)
+
+
+@pytest.mark.parametrize("share", [1e-4, 0.01, 0.5, 0.999])
+@pytest.mark.parametrize("spread", [0.0, 1e-3, 1.0, 1e308])
+def test_two_ranks_are_merged_to_the_counts_of_a_search(share, spread):
+    """Many rows of two ranks: ties, either rank rare, differences that overflow."""
+    rng = np.random.default_rng(6)
+    n = 20_000
+    y = (np.arange(n) < share * n).astype(float)
+    rng.shuffle(y)
+    p = np.round(rng.uniform(-1, 1, n), 3) * spread + (y if spread == 1 else 0)
+    positive, negative = np.sort(p[y == 1]), np.sort(p[y == 0])
+    with np.errstate(over="ignore"):
+        missed = {
+            1: lambda v: sum(v - negative < 1),
+            0: lambda v: sum(positive - v < 1),
+        }
+        some = np.concatenate([np.flatnonzero(y == k)[:20] for k in (0, 1)])
+        counts = np.array([missed[int(y[i])](p[i]) for i in some])
+    answers = [Ranks(y, 1.0, _core.Pool(threads)).evaluate(p) for threads in (1, 3)]
+    (R, grad), (again, same) = answers
+    scale = n / (len(positive) * len(negative))
+    np.testing.assert_allclose(grad[some], scale * np.where(y[some] == 1, -counts, counts))
+    np.testing.assert_array_equal(grad, same)
+    assert again == R or not np.isfinite(R)
