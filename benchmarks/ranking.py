@@ -141,9 +141,9 @@ def kernels(folder: Path, repeat: int, quick: bool) -> str:
             X, X_test = X.toarray(), X_test.toarray()
         test = X_test, y_test
         for measure in ranking_kernels.LOSS_OF:
-            found = ranking_kernels.runs(problem, measure, (X, y), test, fitted, repeat)
+            found = ranking_kernels.rows_of(problem, measure, (X, y), test, repeat)
             rows += [[problem.name, measure, *cells] for cells in found]
-    return table(["set", "measure", "by", "with", "seconds", "objective", "test %"], rows)
+    return table(ranking_kernels.HEADER, rows)
 
 
 # ---------------------------------------------------------------- a real-valued target
