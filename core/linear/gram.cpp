@@ -28,6 +28,17 @@ Chosen chosen_rows(const double* h, std::size_t n, std::size_t every) {
   return chosen;
 }
 
+// Steps for a row of z entries on average: entry by entry z^2 / 2; by tiles d^2 / 2 steps that are
+// about 32 times cheaper (two registers of eight or sixteen numbers a cycle, no indices).
+struct GramSteps {
+  double entries, tiles;
+};
+GramSteps gram_steps(std::size_t n, std::size_t nnz, std::size_t width) {
+  const double z = static_cast<double>(nnz) / static_cast<double>(std::max<std::size_t>(n, 1)) + 1;
+  const double d = static_cast<double>(width);
+  return {z * z / 2, d * d / 64};
+}
+
 // ---------------------------------------------------------------- rows with few entries
 
 // The upper triangle of x x^T, entry by entry. Columns increase along a row.
@@ -57,9 +68,13 @@ void add_entries(const View& rows, const Weighted* begin, const Weighted* end, d
 template <class View>
 void gram_by_entries(const View& rows, const Chosen& chosen, double* H, Pool& pool) {
   const std::size_t width = rows.width();
-  // partial sums of d x d each: many for few features, two for thousands
+  // partial sums of d x d each: many for few features, two for thousands, and no more than it takes
+  // to fill each of them with several numbers a place
   const std::size_t most = std::clamp<std::size_t>((1 << 20) / (width * width), 2, 16);
-  const std::size_t parts = std::clamp<std::size_t>(chosen.size() / 256, 1, most);
+  const double steps = gram_steps(rows.n, rows.nnz(), width).entries;
+  const double work = steps * static_cast<double>(chosen.size());
+  const auto worth = static_cast<std::size_t>(work / (4 * static_cast<double>(width * width)));
+  const std::size_t parts = std::clamp<std::size_t>(std::min(chosen.size() / 256, worth), 1, most);
   sum_over_rows(chosen.size(), parts, width * width, H, pool, [&](Range range, double* part) {
     add_entries(rows, chosen.data() + range.begin, chosen.data() + range.end, part);
   });
@@ -142,17 +157,6 @@ void gram_by_tiles(const View& rows, const Chosen& chosen, double* H, Pool& pool
 }
 
 // ---------------------------------------------------------------- which way
-
-// Steps for a row of z entries on average: entry by entry z^2 / 2; by tiles d^2 / 2 steps that are
-// about 32 times cheaper (two registers of eight or sixteen numbers a cycle, no indices).
-struct GramSteps {
-  double entries, tiles;
-};
-GramSteps gram_steps(std::size_t n, std::size_t nnz, std::size_t width) {
-  const double z = static_cast<double>(nnz) / static_cast<double>(std::max<std::size_t>(n, 1)) + 1;
-  const double d = static_cast<double>(width);
-  return {z * z / 2, d * d / 64};
-}
 
 // A diagonal entry of H up to which float32 will do: products carry errors of about 1e-7 of it.
 constexpr double kMostDiagonal = 1e5;
