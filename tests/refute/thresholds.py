@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
-from maxmargin.solvers.kernel import chunking, regression, two_variable
+from maxmargin.solvers.kernel import chunking, regression, subset_gram, two_variable
 from maxmargin.solvers.linear import newton, newton_system, progress
 from maxmargin.solvers.subspace import bounds
 from maxmargin.training import choice
 
 LOWERED = [
     (chunking, {"LEAST_POINTS": 6, "FIRST": 4, "ADDED": 2, "FEW": 0.9, "MOST": 0.9}),
+    (subset_gram, {"LONG": 1}),
     (two_variable, {"NEWTON_ROWS": 6, "FIRST_SLICE": 8}),
     (regression, {"NEWTON_ROWS": 6}),
     (newton, {"SAMPLE_ROWS": 1, "HESSIAN_ROWS": 1, "SAMPLE_GROWTH": 2, "DIRECT_WIDTH": 6}),
