@@ -3,9 +3,11 @@ import subprocess
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from maxmargin import LinearSVC, data
-from maxmargin.data import DataError
+from maxmargin.cli.rows import pieces_of
+from maxmargin.data import DataError, Dataset
 from maxmargin.data.stream.blocks import BLOCK_BYTES
 from maxmargin.models import load_model
 
@@ -338,3 +340,17 @@ def test_two_outputs_are_one_too_many(run, trained):
     outcome = run("predict", "two.t.svm", "two.svm.model", "a", "--out", "b")
     assert outcome.exit_code == 2
     assert not os.path.exists("a") and not os.path.exists("b")
+
+
+class NeverSliced(sp.csr_matrix):
+    """scipy's slices end the process where memory runs out."""
+
+    def __getitem__(self, key):
+        raise AssertionError("scipy would slice")
+
+
+def test_pieces_of_sparse_rows_are_not_cut_by_scipy():
+    X = NeverSliced(sp.random(40_000, 5, 0.5, "csr", random_state=0))
+    pieces = list(pieces_of(Dataset(X=X, y=np.arange(40_000))))
+    assert [piece.X.shape[0] for piece in pieces] == [len(piece.y) for piece in pieces]
+    assert (sp.vstack([piece.X for piece in pieces]) != sp.csr_array(X)).nnz == 0

@@ -248,18 +248,17 @@ ROWS_AT_ONCE = 1 << 14  # of predictions
 
 def pieces_of(dataset: Dataset) -> Iterator[Dataset]:
     """Rows in memory some at a time, strings at once."""
+    from maxmargin.data.sparse import rows_between
+
     X, n = dataset.X, dataset.X.shape[0]
     if not hasattr(X, "ndim") or n <= ROWS_AT_ONCE:
         yield dataset
         return
+    told = {name: getattr(dataset, name) for name in ("y", "weight", "qid")}
     for begin in range(0, n, ROWS_AT_ONCE):
-        rows = slice(begin, begin + ROWS_AT_ONCE)
-        yield replace(dataset, X=X[rows], **_cut(dataset, rows))
-
-
-def _cut(dataset: Dataset, rows: slice) -> dict[str, Any]:
-    known = {name: getattr(dataset, name) for name in ("y", "weight", "qid")}
-    return {name: None if part is None else part[rows] for name, part in known.items()}
+        end = min(begin + ROWS_AT_ONCE, n)
+        parts = {name: part[begin:end] for name, part in told.items() if part is not None}
+        yield replace(dataset, X=rows_between(X, begin, end), **parts)
 
 
 def strings_for(source: str, choices: Choices) -> Dataset:

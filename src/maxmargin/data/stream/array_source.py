@@ -13,7 +13,7 @@ from maxmargin import _core
 from maxmargin.data.arrays import SMALL_INTEGERS, number_types, summed
 from maxmargin.data.dataset import Dataset
 from maxmargin.data.errors import DataError
-from maxmargin.data.sparse import aligned, checked_csr
+from maxmargin.data.sparse import aligned, checked_csr, rows_between
 from maxmargin.data.stream.blocks import BLOCK_BYTES, Block, Strings
 from maxmargin.data.stream.fingerprints import as_bytes
 
@@ -158,9 +158,7 @@ def _slice(X: Any, begin: int, end: int) -> Any:
     if not sp.issparse(X):
         part = X[begin:end]
         return part.astype(np.float32) if part.dtype in SMALL_INTEGERS else part
-    first, last = X.indptr[begin], X.indptr[end]
-    parts = (X.data[first:last], X.indices[first:last], X.indptr[begin : end + 1] - first)
-    return sp.csr_array(parts, shape=(end - begin, X.shape[1]), copy=False)
+    return rows_between(X, begin, end)
 
 
 def _arrays(block: Block) -> list[np.ndarray]:
