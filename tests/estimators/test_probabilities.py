@@ -134,3 +134,14 @@ def test_a_map_that_is_none_is_refused():
 @parametrize_with_checks([LinearSVC(probability=True), KernelSVC(probability=True, n_jobs=1)])
 def test_scikit_learn_convention(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_one_row_a_class_leaves_none_to_hold_out(machine, classes):
+    """Whose probabilities come from the machine's own scores."""
+    X = np.random.default_rng(0).normal(size=(classes, 2))
+    model = clone(machine).set_params(probability=True).fit(X, np.arange(classes))
+    p = model.predict_proba(X)
+    assert p.shape == (classes, classes)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)

@@ -138,7 +138,7 @@ def by_folds(
         found = scores_without(rows, _fold_options(options, machine, clock, count - k, count))
         if found is None:
             return True
-        scores[rows] = found.reshape(len(found), -1)
+        scores[rows] = found.reshape(len(found), scores.shape[1])
         held |= rows
     return False
 

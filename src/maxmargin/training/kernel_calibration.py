@@ -91,7 +91,7 @@ def calibration_of(
 
     def left_out(out: LeftOut) -> np.ndarray | None:
         found = machines.left_out(out)
-        return None if found is None else coding.scores(found).reshape(len(found), -1)
+        return None if found is None else coding.scores(found).reshape(-1, len(labels.positives))
 
     labels = Labels(classes, form.codes, form.weights)
     keys = np.arange(float(labels.n)) if plan.kernel == "precomputed" else keys_of(form.X)
