@@ -277,7 +277,7 @@ def test_a_missed_tolerance_warns_with_the_gap(binary, solver):
     assert len(caught) == 1
     message = str(caught[0].message)
     assert str(model.certificate_) in message
-    assert "tolerance 1e-08 % not reached: iteration limit" in message
+    assert "tolerance 0.00000001 % not reached: iteration limit" in message
     assert model.certificate_.status is Status.MAX_ITER
 
 

@@ -57,7 +57,7 @@ def test_a_killed_scheduler_is_a_sentence_with_the_best_model(
             process.wait()
 
     unsaid = ("max_iter", "max_time", "threads", "bias", "class_weight", "format")
-    unsaid += ("text", "features")
+    unsaid += ("text", "features", "seed")
     choices = Choices(
         intercept="regularised",
         **dict.fromkeys(unsaid),

@@ -69,3 +69,10 @@ def test_residuals_are_no_smaller_than_what_the_quadratic_leaves():
     norm = np.hypot(0.5, 0.1)
     assert forcing.enough(after, 0.0) == pytest.approx(0.01 * norm * norm / 10)
     assert forcing.enough(after, 1e9) == newton_system.MOST_RESIDUAL * norm  # any gap will do
+
+
+def test_a_gradient_whose_square_is_0_foretells_nothing():
+    forcing, gradient = newton_system.Forcing(), np.array([1e-170, 0.0])
+    forcing.step(gradient, None)
+    after = np.array([1.0, 0.0])
+    assert forcing.enough(after, 0.0) == newton_system.RESIDUAL

@@ -148,7 +148,9 @@ class Forcing:
         if self.before is not None:
             old, residual = self.before
             unforetold = gradient if residual is None else gradient - residual
-            share = min(share, math.sqrt(norm2(unforetold)) * g / norm2(old))
+            before = norm2(old)
+            if before > 0:  # a square of a tiny gradient may be 0
+                share = min(share, math.sqrt(norm2(unforetold)) * g / before)
         self.before = None
         return max(share * g, min(math.sqrt(2 * GAP_LEFT * gap), MOST_RESIDUAL * g))
 
